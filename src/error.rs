@@ -3,7 +3,7 @@
 /// `Result` with the crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Every error of this crate. *Does not fit* is not an error: it is an answer inside a plan, with its reason.
+/// Every error of this crate. A resource that does not fit in tile memory is an error only if it is pinned; otherwise, the plan states the reason.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

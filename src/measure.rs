@@ -1,7 +1,7 @@
 //! Estimates memory requirements when there is no driver to query.
 //!
-//! Tile memory is estimated as the only driver whose source code was examined computes it; ordinary memory is estimated by a simple model of a tiler that is
-//! right only to an order of magnitude. If there is a driver, query it instead.
+//! Tile memory is estimated in the way in which the only driver whose source code was examined computes it; ordinary memory is estimated by a simple model
+//! of a tiler, which is right only to within an order of magnitude. If there is a driver, query it instead.
 
 use ash::vk;
 use serde::{Deserialize, Serialize};

@@ -78,7 +78,7 @@ pub(super) struct Crowds {
     pub(super) passes: Vec<Crowd>,
     /// Per bounded resource, the bytes that it moves in every arrangement and that no crowded pass counts.
     pub(super) apart: Vec<u64>,
-    /// Sum of all of these bytes.
+    /// Sum of `apart` and of the least costs of the crowded passes.
     pub(super) total: u64,
 }
 

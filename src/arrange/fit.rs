@@ -16,13 +16,13 @@ pub(super) struct Use {
     pub(super) whole: Option<u64>,
     /// True if it may be on chip as a whole for its whole lifetime.
     pub(super) is_lasting: bool,
-    /// Minimum size of all of its strips together; `None` if no strips of the pass may hold it.
+    /// Minimum total size of its strips; `None` if no strips of the pass may hold it.
     pub(super) divided: Option<u64>,
-    /// The passes that strips repeat if they hold it between copies at their borders, as for `run`.
+    /// The passes that strips repeat if they hold it between copies at their borders, as bits like those of `run`.
     pub(super) part_run: u64,
     /// True if the strips of the pass may hold it between copies at their borders.
     pub(super) is_part: bool,
-    /// Minimum size of all of its strips together if it is an attachment of the pass: strips divide all of these, or none.
+    /// Minimum total size of its strips if it is an attachment of the pass: strips divide all attachments of a pass, or none.
     pub(super) attached: Option<u64>,
     /// The passes that strips repeat if they hold it for its whole lifetime, as bits of the passes that the strips of this pass may repeat; `None` if no
     /// strips hold it for so long.
@@ -76,7 +76,7 @@ struct Choices<'a> {
     left: u32,
 }
 
-/// Use of tile memory so far.
+/// Tile memory used by the choices made so far, and their cost.
 #[derive(Clone, Copy, Default)]
 struct OnChip {
     whole: u64,

@@ -14,7 +14,7 @@ pub(super) const NOT_LAID: u32 = u32::MAX;
 pub(super) struct Layout {
     /// Per pass, its position.
     pub(super) positions: Vec<u32>,
-    /// The next position.
+    /// The next free position.
     pub(super) end: u32,
     pub(super) resources: Vec<LaidResource>,
     pub(super) borders: Vec<LaidBorder>,

@@ -161,7 +161,7 @@ fn no_strips(frame: &Frame, order: &[PassId], at: usize) -> Option<CannotGroup> 
 pub(super) struct Bounds {
     /// Resources that tile memory can hold neither as a whole nor in strips.
     pub(super) caps: Vec<ResourceCap>,
-    /// Bytes of resources that tile memory cannot hold: external, history, copied, or without a tile heap.
+    /// Bytes of resources that tile memory cannot hold: external, history and copied ones, or all of them without a tile heap.
     pub(super) fixed: Bytes,
     /// Per resource, its own lower bound among those of `caps`, `fixed` and `strips`; 0 if it has none.
     least: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Traffic that merging passes saves: loads and stores between them, also of resources that are used later.
+//! Traffic saved by merging passes: the loads and stores between them, including those of resources that are used later.
 //!
 //! ```text
 //! passes      opaque         sky               transparent       tonemap

@@ -304,7 +304,7 @@ fn without(arrangement: &Arrangement, is_gone: impl Fn(&PassGroup) -> bool) -> A
     plain
 }
 
-/// The arrangement with about `times` times as many strips in each run: for one that was found at another size, or for another heap.
+/// The arrangement with about `times` times as many strips in each run; used for an arrangement that was found at another size, or for another heap.
 pub(super) fn with_strips(arrangement: &Arrangement, times: f64) -> Arrangement {
     let mut scaled = arrangement.clone();
     for group in scaled.batches.iter_mut().flat_map(|batch| &mut batch.groups) {

@@ -202,7 +202,7 @@ impl Best<'_> {
 }
 
 impl Search<'_> {
-    /// Begins another search of the same frame.
+    /// Begins another phase of the search, with all of its steps; `with_borders` allows images at the border of strips.
     fn begin(&mut self, with_borders: bool) {
         if self.model.with_borders != with_borders {
             self.known_runs.clear();

@@ -22,7 +22,8 @@ pub struct SearchResult {
     pub traffic: Traffic,
     /// The resources that do not fit as a whole and that strips cannot hold either, or only at a cost, each with the reason.
     pub caps: Vec<ResourceCap>,
-    /// Lower bound on the bytes moved by resources that tile memory cannot hold: external, history, copied, or all of them without a tile heap.
+    /// Lower bound on the bytes moved by resources that tile memory cannot hold: external, history and copied ones, or all of them without a tile
+    /// heap.
     pub fixed: Bytes,
     /// The passes that use or keep resources that the tile heap could hold one by one, but not all at once; in descending order of bytes.
     pub crowded: Vec<CrowdedPass>,

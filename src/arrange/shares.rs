@@ -56,10 +56,10 @@ pub(super) struct Division {
     pub(super) uses: Vec<Vec<u64>>,
 }
 
-/// One whole, in units of its smallest part.
+/// The whole of an amount: parts are multiples of 1 / ONE.
 const ONE: u32 = 4096;
 
-/// Maximum number of rounds, and of passes in all rounds.
+/// Maximum number of rounds, and of passes evaluated in all rounds together.
 const MAX_ROUNDS: usize = 100;
 const MAX_PASSES: usize = 6_000;
 
@@ -349,7 +349,7 @@ mod tests {
 
     use super::*;
 
-    /// Passes and resources, both few, where the least cost is found by trying everything.
+    /// A problem with few passes and resources, whose least cost is found by exhaustive search.
     struct Small {
         heap: u64,
         resources: Vec<ResourceBound>,
@@ -402,7 +402,7 @@ mod tests {
         }
     }
 
-    /// Where a resource is in each pass: for its whole lifetime as a whole or in strips, or in each pass off chip, as a whole or in part.
+    /// All states of a resource: on chip for its whole lifetime (`None`), or for each pass off chip (0), on chip as a whole (1), or in strips (2).
     fn states(passes: usize) -> Vec<Option<Vec<u32>>> {
         let each = (0..3u32.pow(passes as u32)).map(|number| {
             let states = (0..passes as u32).map(|pass| number / 3u32.pow(pass) % 3);

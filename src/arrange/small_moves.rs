@@ -10,7 +10,7 @@ use super::types::{Arrangement, GroupMode, PassGroup, StripGrid};
 use crate::frame::tables::PassKind;
 use crate::frame::{BatchId, ResourceId};
 
-/// A small change of one batch.
+/// A small change to a batch, or to two adjacent ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Move {
     /// Index of the batch.

@@ -107,8 +107,8 @@ pub(super) struct Model<'a> {
 struct Candidate {
     /// True if the rules admit the resource to tile memory, as described or in other batches.
     admitted: bool,
-    /// Bytes that the resource moves with nothing in tile memory, where bytes of earlier halos count at their cost; 0 for an attachment of only one render
-    /// pass.
+    /// Bytes that the resource moves with nothing in tile memory, where the halos of strips that the planned frame already has count at their cost; 0
+    /// for an attachment of only one render pass.
     traffic: u64,
     size: u64,
     alignment: u64,

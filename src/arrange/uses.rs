@@ -41,7 +41,7 @@ pub(super) struct Border {
     pub(super) leaves: bool,
     /// Indices of the first and last pass of the run that use the image.
     pub(super) uses: (usize, usize),
-    /// Access kind of the copy.
+    /// Access kind with which the copies write their destination.
     pub(super) attachment: AccessKind,
 }
 

@@ -175,7 +175,7 @@ impl Checker<'_> {
         };
         let is_loaded = of_part(true).next().is_some();
         if first.needs_contents() && !is_loaded {
-            return Some("its first use needs contents, and nothing is copied into it");
+            return Some("its first use needs contents, but nothing is copied into it");
         }
         let is_own = |access: &&Access| frame.pass(access.pass).contents.is_own();
         let is_written = uses().any(|access| access.writes && !is_own(&access));

@@ -313,7 +313,7 @@ impl Checker<'_> {
                 });
             let area = origin.area.map(|area| area.extent);
             let why = if made(ours, None) != made(theirs, area) {
-                "it is created differently"
+                "its creation parameters differ"
             } else if origin
                 .area
                 .is_some_and(|area| !holds(theirs, described.base_extent(), area))
@@ -370,7 +370,7 @@ impl Checker<'_> {
         };
         let theirs = &described.accesses()[origin? as usize];
         let Some(run) = runs.iter().find(|run| run.pass == theirs.pass) else {
-            return Some("its origin is an access of a pass that does not run here");
+            return Some("its origin is an access of a described pass that its own pass does not run");
         };
         if access.subpass != theirs.subpass + run.subpass {
             return Some("it is in another subpass");
@@ -399,7 +399,8 @@ impl Checker<'_> {
         (ours != *theirs).then_some("its kind, range, stages or another property differs")
     }
 
-    /// Converts an access of a strip to that of the whole pass: its bytes and share follow from the strip.
+    /// Converts an access of a strip to that of the whole pass: replaces the measured bytes, share and load operation where they differ only because
+    /// of the strip.
     fn of_whole_image(&self, access: &Access, theirs: &Access, strip: Strip) -> Access {
         let part = |bytes: Bytes| Bytes(bytes.0 / u64::from(strip.of));
         let apart = self.origins.resources[access.resource.index()].area.is_some();

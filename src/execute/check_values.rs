@@ -130,7 +130,8 @@ impl Checker<'_> {
             .collect()
     }
 
-    /// Describes the first access that sees other contents than the described access, or another fault in the contents; `None` if there is none.
+    /// Describes the first access that sees contents other than those that the described access sees, or another fault in the contents; `None` if
+    /// there is none.
     fn sees_other_contents(&self) -> Option<String> {
         let (frame, described) = (self.executed.frame(), self.executed.described());
         let mut whole = Contents::new(described, self.resource, self.is_persistent());
@@ -185,7 +186,7 @@ impl Checker<'_> {
         let outside = self.holders().find(|(_, origin)| origin.is_whole());
         let kept = outside.and_then(|(id, _)| contents[id.index()].as_ref());
         (self.is_persistent() && kept.map(|kept| &kept.parts) != Some(&whole.parts))
-            .then(|| "after the frame, the resource holds other contents than described".to_owned())
+            .then(|| "its contents after the frame differ from those in the described frame".to_owned())
     }
 
     /// The described accesses to one resource of the executed frame by one run of a described pass.
@@ -221,8 +222,8 @@ impl<'a> Contents<'a> {
         }
     }
 
-    /// Runs some accesses of a described pass, and returns the contents that each of them sees from before the pass. A pass that `repeats` runs in a
-    /// strip after the first: its earlier writes and those of later passes are in other strips.
+    /// Runs some accesses of a described pass, and returns the contents that each of them sees from before the pass. If `repeats` is true, the pass
+    /// runs in a strip after the first: earlier writes by it and by later passes were to other strips, and are not seen.
     fn pass(&mut self, pass: PassId, accesses: &[u32], repeats: bool) -> Vec<ObservedContents> {
         let (described, resource) = (self.described, self.resource);
         let access_of = |index: u32| &described.accesses()[index as usize];

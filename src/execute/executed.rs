@@ -45,12 +45,12 @@ pub struct ResourcePart {
     pub until: Option<PassId>,
     /// For the image of a strip, the part of the whole image that it covers; for a strip's buffer of [lists](crate::frame::TileLists), the part of the tile grid.
     pub area: Option<vk::Rect2D>,
-    /// One value of a resource that has several.
+    /// The value that it holds, if the values of the declared resource are stored separately.
     pub value: Option<ResourceValue>,
 }
 
 impl PartialEq for ExecutedFrame {
-    /// If both frames run as described, compares the executed frames only.
+    /// Compares the described frames only if one of the executed frames does not run as described.
     fn eq(&self, other: &ExecutedFrame) -> bool {
         let is_one = |executed: &ExecutedFrame| executed.frame.shares_tables(&executed.described);
         self.origins == other.origins
@@ -167,7 +167,8 @@ impl ExecutedFrame {
         area.map_or_else(vk::Offset2D::default, |area| area.offset)
     }
 
-    /// The resource that a pass uses for a described one: the first part that the pass uses, otherwise the whole resource or its first value.
+    /// The resource that a pass uses for a described one: the first part that the pass uses, otherwise the whole resource, or the first of its
+    /// separately stored values.
     ///
     /// # Panics
     /// If no resource is all of the described one, a fault that [`ExecutedFrame::check`] finds.

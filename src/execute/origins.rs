@@ -95,7 +95,7 @@ pub struct ResourceOrigin {
     pub until: Option<PassId>,
     /// For the image of a strip: its area in the described image. For the buffer of a strip: its [lists](crate::frame::TileLists) in the grid of tiles.
     pub area: Option<vk::Rect2D>,
-    /// Which value of the resource's contents this is, if its values are stored separately (`value 2 of 3`).
+    /// The value that the resource of the executed frame holds, if values are stored separately (`value 2 of 3`).
     pub value: Option<ResourceValue>,
 }
 

@@ -5,7 +5,7 @@ use super::origins::{OriginTables, Origins, PassOrigin, PassRun, ResourceOrigin}
 use crate::frame::{Frame, PassId, ResourceId};
 
 impl ExecutedFrame {
-    /// Pairs of a resource and a pass of the executed frame after which its lifetime may be [split](ExecutedFrame::split).
+    /// Pairs of a resource and a pass of the executed frame after which the lifetime of the resource may be [split](ExecutedFrame::split).
     pub fn splittable(&self) -> impl Iterator<Item = (ResourceId, PassId)> + use<'_> {
         let frame = self.frame();
         let resources = frame.resource_ids().filter(|&id| frame.splits(id).is_ok());

@@ -99,7 +99,7 @@ impl Strip {
         ([x, y], [columns, rows])
     }
 
-    /// A strip of the area that this strip computes, positioned in the described image.
+    /// Returns `later`, a strip of the area that this strip computes, positioned in the described image.
     pub(super) fn then(&self, later: &Strip) -> Strip {
         let moved = |offset: vk::Offset2D| vk::Offset2D {
             x: offset.x + self.origin.x,

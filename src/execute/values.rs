@@ -6,7 +6,7 @@ use crate::frame::{ResourceId, SeparateValue};
 
 impl ExecutedFrame {
     /// Rewrites the frame so that each *value* of a resource is a separate resource with its own placement. A value is a version of the contents,
-    /// from its first write to its last use. For example, an image that a pool lends three times has three values.
+    /// from its first write to its last use. For example, an image that an engine's pool hands out three times in a frame has three values.
     ///
     /// ```text
     /// passes                 0 ao    1 apply   2 down   3 up     4 blur   5 tone

@@ -44,7 +44,7 @@ pub struct FrameBuilder {
 }
 
 impl FrameBuilder {
-    /// An empty frame; scaled images are a fraction of `base_extent`.
+    /// An empty frame; the extents of scaled images are fractions of `base_extent`.
     pub fn new(name: impl AsRef<str>, base_extent: vk::Extent2D) -> FrameBuilder {
         FrameBuilder::from_tables(Tables {
             name: name.as_ref().to_owned(),
@@ -419,7 +419,7 @@ impl PassBuilder<'_> {
         self.read(resource, kind)
     }
 
-    /// Declares a storage image or storage buffer that is written; all contents that matter later are written.
+    /// Declares a storage image or storage buffer that is written; the pass must replace all contents that matter later.
     pub fn storage_write(self, resource: ResourceId) -> Self {
         let kind = self.storage_kind(resource);
         self.write(resource, kind)
@@ -442,7 +442,8 @@ impl PassBuilder<'_> {
         self.read(resource, AccessKind::TileAttachment)
     }
 
-    /// Declares a color attachment of the pass that per-tile dispatches write, each within its own tile; texels that none writes keep their values.
+    /// Declares a color attachment of the pass that per-tile dispatches write, each within its own tile; texels that no dispatch writes keep their
+    /// values.
     pub fn tile_write(self, resource: ResourceId) -> Self {
         self.access(resource, AccessKind::TileAttachment, true, true, LoadOp::Load)
     }

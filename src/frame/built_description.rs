@@ -1,4 +1,4 @@
-//! A description kept for comparison with later ones.
+//! A copy of the description from which a frame was built, for comparison with later descriptions.
 
 use super::tables::{Pass, Resource, Tables};
 use super::{Frame, FrameBuilder};
@@ -11,7 +11,7 @@ pub(crate) struct BuiltDescription {
 }
 
 impl BuiltDescription {
-    /// Keeps a description from which `frame`, or an equal frame, was built.
+    /// Copies a description from which `frame`, or an equal frame, was built.
     pub(crate) fn new(description: &FrameBuilder, frame: &Frame) -> BuiltDescription {
         let Tables {
             name,
@@ -89,7 +89,7 @@ impl BuiltDescription {
     }
 }
 
-/// Implements copying and comparing without names for table rows with these fields.
+/// Implements `without_name` and `is_like` for types of table rows, each with its fields other than `name`.
 macro_rules! rows_with_names {
     ($($row:ident { $($field:ident),* $(,)? })*) => {
         $(impl $row {

@@ -43,7 +43,7 @@ pub enum FrameRule {
     TileShading,
     /// An invalid weight, or a cost of repeating a pass that exceeds the limit.
     Weight,
-    /// An external image with separate levels, or an image that is declared as a level of another one, but cannot be.
+    /// An external image with separate levels, or an image that is declared as a level of another image, but cannot be such a level.
     SeparateLevels,
     /// An image without texels.
     ZeroExtent,
@@ -57,7 +57,7 @@ pub enum FrameRule {
     ReadBeforeWrite,
     /// One pass writes one resource through two accesses.
     TwoWriters,
-    /// Subpasses that share data other than attachments at the same pixel, or whose numbers are not consecutive.
+    /// Subpasses that share data in another way than through attachments at the same pixel, or whose numbers are not consecutive.
     Subpass,
     /// A pass that is declared to keep its outputs when it is skipped, but overwrites one.
     Optional,

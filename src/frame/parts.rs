@@ -17,7 +17,7 @@ use crate::profile::Features;
 use crate::units::{Bytes, Run};
 
 impl SubresourceRange {
-    /// Words for the range that end with `of `, for messages; empty if the range is the whole resource.
+    /// Describes the range for messages, such as `level 2, layer 0 of `; empty if the range is the whole resource.
     pub(crate) fn words_in(self, resource: &Resource) -> String {
         let whole = resource.whole();
         let mut words = Vec::new();
@@ -61,7 +61,7 @@ impl Resource {
         matches!(self.kind, ResourceKind::Image { desc, .. } if desc.image_type == vk::ImageType::TYPE_3D)
     }
 
-    /// Fills in the open fields of a range for an access of this kind: attachments default to level 0.
+    /// Fills in the empty fields of a range for an access of this kind: attachments default to level 0.
     pub(super) fn resolved(&self, range: SubresourceRange, kind: AccessKind) -> SubresourceRange {
         let whole = self.whole();
         let or = |run: Run, all: Run| if run.is_empty() { all } else { run };
@@ -96,7 +96,7 @@ impl Resource {
 }
 
 impl Resource {
-    /// The inverse of [`resolved`](Resource::resolved): leaves open what an access of this kind would fill in by default.
+    /// The inverse of [`resolved`](Resource::resolved): empties the fields whose values are the defaults for an access of this kind.
     pub(super) fn declared(&self, range: SubresourceRange, kind: AccessKind) -> SubresourceRange {
         let open = |run: Run, meant: Run| if run == meant { Run::default() } else { run };
         let meant = self.resolved(
@@ -207,10 +207,10 @@ fn up_to(end: u32) -> Run {
     Run::new(0, end)
 }
 
-/// Maximum number of parts of all images together.
+/// Maximum total number of parts of a frame's images.
 const MAX_PARTS: usize = 1 << 20;
 
-/// Fills in the fields that the ranges of accesses leave open, and checks that every range is inside its image.
+/// Fills in the empty fields of the ranges of accesses, and checks that every range is inside its image.
 pub(super) fn resolve_ranges(tables: &mut Tables) -> Result<(), FrameError> {
     for access in &mut tables.accesses {
         let resource = &tables.resources[access.resource.index()];

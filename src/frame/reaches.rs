@@ -21,10 +21,10 @@ use crate::units::Bytes;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "reach assumptions")]
 pub struct ReachAssumptions {
-    /// The reach of reads by pass and resource, in texels of the resource.
+    /// Per pass and resource, the reach of the pass's reads, in texels of the resource.
     #[serde(default)]
     pub reach: BTreeMap<String, BTreeMap<String, ReadReach>>,
-    /// The cost of one more execution by pass, in addition to its accesses, in bytes of memory traffic.
+    /// Per pass, the cost of one more execution in addition to its accesses, in bytes of memory traffic.
     #[serde(default, skip_serializing_if = "is_default")]
     pub repeat_bytes: BTreeMap<String, Bytes>,
     /// Per buffer that holds a [list](super::TileLists) for each tile of the screen, the width and height of a tile in pixels. The lists are as long as the

@@ -249,7 +249,7 @@ pub struct BufferDesc {
     #[serde(default, skip_serializing_if = "is_default")]
     pub hook: u32,
     /// Set for a buffer of lists, one for each tile of the screen. The [`reach`](super::ReadReach) of a read is then a number of lists to each side,
-    /// 0 for the list of the pixel's own tile, and [`strips`](crate::arrange) may hold only their own lists.
+    /// 0 for the list of the pixel's own tile, and a strip may hold only its own lists.
     #[serde(default, skip_serializing_if = "is_default")]
     pub lists: Option<TileLists>,
 }
@@ -392,7 +392,7 @@ impl Resource {
         }
     }
 
-    /// Resizes a buffer of lists from one base extent to another.
+    /// Resizes a buffer of tile lists when the base extent changes from `before` to `after`; does nothing to other resources.
     pub(super) fn resize_lists(&mut self, before: vk::Extent2D, after: vk::Extent2D) {
         let ResourceKind::Buffer { desc, .. } = &mut self.kind else {
             return;
@@ -403,7 +403,7 @@ impl Resource {
         }
     }
 
-    /// Declares all derived usage, so that a resource described this way is created identically.
+    /// Adds all derived usage to the description, so that another resource with this description is created identically.
     pub(crate) fn declare_usage(&mut self) {
         match &mut self.kind {
             ResourceKind::Image { desc, usage, .. } => desc.usage = *usage,

@@ -41,10 +41,10 @@ impl Frame {
         }
     }
 
-    /// The access kind for writing an image in a pass, on the queue of `pass`, that copies a part of another image of the same format into it.
+    /// The access kind with which a border copy on the queue of `pass` writes `image`. The copy's source is part of another image of the same format.
     ///
     /// # Errors
-    /// The reason why no pass can, as text.
+    /// The reason why no border copy can write the image, as text.
     #[cfg(feature = "arrange")]
     pub(crate) fn border_attachment(
         &self,
@@ -59,7 +59,7 @@ impl Frame {
         }
     }
 
-    /// Returns true if the queue of pass `after` can store a resource whose lifetime can be split.
+    /// Returns true if the runtime can store `resource` on the queue of pass `after`. The lifetime of the resource must be one that can be split.
     pub(crate) fn stores_behind(&self, resource: ResourceId, after: PassId) -> bool {
         let queue = &self.queues()[self.queue_of(after).index()];
         store_of(self.resource(resource)).is_ok_and(|store| queue.capabilities.contains(store.needs))

@@ -219,7 +219,7 @@ pub(super) struct Tables {
     pub(super) uses: Vec<u32>,
     /// Per resource, its run in `uses`.
     pub(super) uses_of: Vec<Run>,
-    /// Per resource, the span from its first use to after its last.
+    /// Per resource, the span of passes from its first use to its last; see [`Frame::lifetime_of`].
     pub(super) lifetimes: Vec<Span>,
     /// The parts of every image.
     pub(super) parts: Vec<SubresourceRange>,

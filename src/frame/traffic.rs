@@ -82,7 +82,7 @@ impl Frame {
         Bytes((u128::from(bytes.0) * part / of.max(1)) as u64)
     }
 
-    /// Returns true if an earlier subpass of the pass writes the same attachment, and stores it.
+    /// Returns true if an earlier subpass of the pass writes the same attachment: the store is then counted for that subpass.
     fn is_stored_earlier(&self, access: &Access) -> bool {
         let earlier = |other: &Access| {
             other.kind.is_attached()
@@ -123,8 +123,8 @@ fn touched(access: &Access, (pass, resource): (&Pass, &Resource), size: Bytes) -
     }
 }
 
-/// Number of texels that a pass renders to in an attachment's level and layers if it renders to `area`, and number of all texels in them; `None` if it
-/// renders to all.
+/// The number of texels of an attachment's level and layers that a pass renders to if its area is `area`, and the number of all their texels; `None` if
+/// it renders to all of them.
 #[inline]
 fn rendered_texels(
     access: &Access,

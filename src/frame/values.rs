@@ -195,7 +195,7 @@ impl Frame {
 }
 
 impl Resource {
-    /// Resets the usage to the declared one, since validation derives that of the accesses for each value, and keeps levels together.
+    /// Resets the usage to the declared one, since validation adds the usage that the accesses to each value need. Images with several levels stay one image.
     fn prepare_to_divide(&mut self) {
         match &mut self.kind {
             ResourceKind::Image { desc, usage, .. } => {

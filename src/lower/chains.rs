@@ -56,7 +56,7 @@ pub(super) struct Chain {
     pub(super) range: SubresourceRange,
     /// The placement in even frames; the first one if the resource has aliases in several objects.
     pub(super) placement: u32,
-    /// True if it is in tile memory, with an image in each of several objects.
+    /// True if the resource is in tile memory, with an image in each of several tile memory objects.
     pub(super) is_ladder: bool,
     /// True if it is the previous version of a history.
     pub(super) is_previous: bool,
@@ -87,7 +87,7 @@ pub(super) struct Chains {
     pub(super) uses: Vec<QueueUse>,
     /// The hazards of slices inside epochs, by chain, epoch and pass.
     pub(super) inside: Vec<SliceHazard>,
-    /// Per placement, its chains; of the aliases of one resident, only the first has them.
+    /// Per placement, its chains; if a resource has aliases in several objects, only the placement of the first alias has chains.
     pub(super) of_placement: Vec<Run>,
     /// Per access of the frame, the first epochs that contain it: for aspects other than stencil, and for stencil.
     of_access: Vec<[OptionalIndex; 2]>,
@@ -164,8 +164,8 @@ impl Chains {
         }
     }
 
-    /// Gives all parts of one access the same layout, except for stencil. Render pass objects have one layout for both: aspects whose layouts have no
-    /// combined equivalent are in GENERAL there.
+    /// Gives all parts that one access uses the same layout; stencil may have its own. A render pass object has one layout for depth and stencil: if
+    /// their layouts have no combined equivalent, both become `GENERAL`.
     fn meet(&mut self, format: vk::Format) {
         let mut changed = true;
         while std::mem::take(&mut changed) {
@@ -302,7 +302,7 @@ impl Gather<'_> {
         }
     }
 
-    /// Appends the pairs of depth and stencil that render pass objects attach together.
+    /// Appends the pairs of depth and stencil epochs that render pass objects attach together.
     fn pair_aspects(&self, uses: &[u32], version: HistoryVersion, chains: &mut Chains) {
         let access = |index: u32| &self.all[index as usize];
         let part = |index: u32| (access(index).range.levels, access(index).range.layers);
@@ -480,8 +480,8 @@ impl Gather<'_> {
         }
     }
 
-    /// Returns true if a use continues the epoch without a barrier: a read in the same layout, a read that nothing orders after those of the epoch,
-    /// or any use of slices in the same layout on the same queue.
+    /// Returns true if a use continues the epoch without a barrier: a read in the same layout and queue family, a read that is not ordered after all
+    /// reads of the epoch, or any use of slices in the same layout on the same queue.
     fn continues(&self, part: &Part, open: &Epoch, next: &PassUse, uses: &[QueueUse]) -> bool {
         if part.sliced && open.layout == next.layout {
             let all_here = |uses: &[QueueUse]| uses.iter().all(|one| one.queue == next.of_queue.queue);

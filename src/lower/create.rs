@@ -171,8 +171,8 @@ pub(crate) fn buffer(id: ResourceId, resource: &Resource, memory: MemoryKind) ->
     })
 }
 
-/// Returns true if a resource may have to be cleared: a history is, before a frame reads contents that no frame has written. A history in tile memory is not,
-/// since the frame writes it before reading it.
+/// Returns true if a resource may have to be cleared: a history is cleared before a frame reads contents that no frame has written. A history in tile
+/// memory is never cleared, since the frame writes it before reading it.
 fn is_cleared(resource: &Resource, memory: MemoryKind) -> bool {
     resource.persistence == Persistence::History && memory != MemoryKind::Tile
 }

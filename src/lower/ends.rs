@@ -56,7 +56,8 @@ impl Resolver<'_> {
         waits
     }
 
-    /// The source of the first use of a part after the caller's accesses, on the queue of the resource's first use.
+    /// The source scope with which the first use of a part waits for the caller's accesses. On a queue other than that of the resource's first use, it
+    /// waits for the resource's first use instead.
     fn entry_source(&mut self, chain: &Chain, entry: ResourceState, to: &QueueUse) -> Source {
         let first = PassId(self.placed.plan.frame.lifetime_of(chain.resource).first.0);
         let writes = entry.access & WRITES;
@@ -105,7 +106,8 @@ impl Resolver<'_> {
         self.found.barriers.push(barrier);
     }
 
-    /// The queue family of a use in transfers from and to families outside the device (VUID-VkImageMemoryBarrier2-image-09117).
+    /// The device's queue family in ownership transfers from and to families outside the device: that of the use's queue, or `VK_QUEUE_FAMILY_IGNORED`
+    /// for a concurrently shared resource (VUID-VkImageMemoryBarrier2-image-09117).
     fn own_family(&self, chain: &Chain, one: &QueueUse) -> u32 {
         match self.shared.is_concurrent(chain.resource) {
             true => vk::QUEUE_FAMILY_IGNORED,

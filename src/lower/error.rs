@@ -40,7 +40,7 @@ pub enum LowerError {
         /// The need beyond aliasing, and how to plan without it.
         why: &'static str,
     },
-    /// A render pass cannot be begun on the device.
+    /// A render pass cannot be recorded on the device.
     #[error("pass `{pass}` cannot be recorded on this device: {why}")]
     UnsupportedPass {
         /// Name of the pass.
@@ -60,12 +60,12 @@ pub enum LowerError {
         /// The queue family that reads the resource.
         family: u32,
     },
-    /// The tables are those of another frame.
+    /// The tables were lowered for another frame.
     #[error("the tables are for frame `{tables}`, but this frame is `{frame}`: lower its plan")]
     OtherFrame {
-        /// The frame that was lowered.
+        /// Name of the frame that was lowered.
         tables: String,
-        /// The frame that the tables were used with.
+        /// Name of the frame that the tables were used with.
         frame: String,
     },
     /// The tables break a rule. Checked only in builds with debug assertions.

@@ -27,7 +27,7 @@ struct Document {
 }
 
 impl Lowered {
-    /// The tables of a planned frame with its names, and the situation that they are for, as JSON.
+    /// The tables of a planned frame, the frame's names, and the inputs for which the tables were lowered, as JSON.
     pub fn to_json(&self, frame: &Frame, situation: &LoweringDesc) -> String {
         let declared = situation.queues.declared().iter();
         tileheap_json::write(&Document {
@@ -42,7 +42,7 @@ impl Lowered {
         })
     }
 
-    /// Reads tables and their situation. Does not check the tables: do so before they run.
+    /// Reads lowered tables and the inputs for which they were lowered. Does not check the tables: check them before they are executed.
     ///
     /// # Errors
     /// If the text is not such a document, or is one of another version or frame.

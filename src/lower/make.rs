@@ -20,7 +20,7 @@ use super::tables::Lowered;
 use crate::Checked;
 use crate::plan::{Plan, WindowRule};
 
-/// Lowers a plan for one frame, which runs in `situation`.
+/// Lowers a plan for one frame; `situation` has the frame's queues, its parity and the memory state before it.
 ///
 /// # Errors
 /// If the plan's frame cannot run in the situation: another number of queues, or contents that another queue family owns. If the plan was made only
@@ -61,7 +61,7 @@ impl Lowerer {
         Ok(Checked::new(tables))
     }
 
-    /// The steps of lowering. Allocates nothing once the reused memory suffices.
+    /// Runs the steps of lowering. Allocates nothing once the reused memory suffices.
     fn tables(&mut self, plan: &Plan, situation: &LoweringDesc) -> Result<Lowered, LowerError> {
         let Lowerer {
             chains,

@@ -20,7 +20,7 @@ pub(super) struct AttachmentOperations<'a> {
     store_none: bool,
 }
 
-/// Two flags: true if part of the contents that an access leaves is read later, or outlives the frame.
+/// For each kind of contents that an access leaves: true if part of them is read later, or outlives the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct NeededContents {
     /// True if the color or depth contents are needed.

@@ -72,7 +72,7 @@ pub(super) fn pieces<'a, 's>(
     found
 }
 
-/// The range of a state in terms of a part: buffers are one part, and the slices of a history are left together.
+/// The range of a state, for comparison with ranges inside `part`: a buffer has only one part, and all slices of a 3D history are in one state.
 fn range_in(resource: &Resource, part: SubresourceRange, state: SubresourceRange) -> SubresourceRange {
     match resource.is_image() {
         true if resource.is_3d() => SubresourceRange {

@@ -125,7 +125,7 @@ impl<'a> Placed<'a> {
         run.len() > 1 && self.plan.placements[run.first as usize].memory == MemoryKind::Tile
     }
 
-    /// The placement that an access uses: if a tile resident has several images, the one in the bound object.
+    /// The placement that an access uses: if a resource has images in several tile memory objects, the one in the bound object.
     pub(super) fn placement_of(&self, access: &Access) -> u32 {
         self.plan.placement_of(access).0
     }

@@ -208,7 +208,8 @@ fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows<'_>, lowe
     }
 }
 
-/// The union of two adjacent parts whose barriers are otherwise equal; over several levels of a 3D image, barriers name all slices.
+/// The union of two adjacent parts whose barriers are otherwise equal, if one barrier can cover both: barriers over several levels of a 3D
+/// image must name all slices.
 fn joined(image: &ImageRow, a: &ImageBarrierRow, b: &ImageBarrierRow) -> Option<SubresourceRange> {
     if a.image != b.image {
         return None;

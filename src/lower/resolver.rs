@@ -91,7 +91,7 @@ pub(super) struct Resolver<'a> {
     pub(super) shared: &'a Shared<'a>,
     pub(super) chains: &'a Chains,
     pub(super) before: &'a MemoryState,
-    /// Placements of the current space that the frame uses only in part, each with a holder of the bytes of the unused parts.
+    /// Placements in the current address space some of whose parts the frame does not use, each with an earlier holder of their bytes.
     pub(super) untouched: bumpalo::collections::Vec<'a, (u32, Holder)>,
     /// Chains of previous versions of histories, each with the source that the first use of its bytes waits for.
     pub(super) kept_sources: bumpalo::collections::Vec<'a, (usize, Source)>,

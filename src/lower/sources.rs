@@ -23,7 +23,7 @@ pub(super) enum Holder {
     Earlier(u32),
 }
 
-/// A range of bytes and its last user. Several may share bytes if several queues used them in earlier work.
+/// A range of bytes and its last user. Several ranges may have the same bytes if several queues used them in earlier work.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeldBytes {
     pub(super) first: u64,

@@ -130,7 +130,7 @@ fn ends<'a>(frame: &Frame, scratch: &'a Bump) -> Vec<'a, SemaphoreEnds> {
 
 /// A wait or a signal that the frame declares, at the declared stages and those that its dependencies need.
 ///
-/// Without `maintenance8`, a transfer between queue families is released and acquired only at `ALL_COMMANDS`.
+/// Without `maintenance8`, a queue family ownership transfer is released and acquired only at `ALL_COMMANDS`.
 fn declared(
     frame: &Frame,
     crossings: &[Crossing],
@@ -157,7 +157,7 @@ fn declared(
     }
 }
 
-/// The stages that a semaphore's signal has to cover because a dependency between queues may rely on it; none if it cannot.
+/// The stages that a semaphore's signal has to cover so that the dependency `crossing` can rely on the semaphore; none if it cannot.
 fn through(frame: &Frame, crossing: &Crossing, signaller: BatchId, waiter: BatchId) -> S {
     let &Crossing { from, to, .. } = crossing;
     let reaches = |a: BatchId, b: BatchId| a == b || frame.batch_happens_before(a, b);

@@ -38,7 +38,7 @@ pub(super) fn is_dynamic(
     is_local_read(frame, profile, pass, scratch)
 }
 
-/// Returns true if a render pass with input attachments or several subpasses is begun by `vkCmdBeginRendering`.
+/// Returns true if a render pass with input attachments or several subpasses can use dynamic rendering with local read.
 fn is_local_read(frame: &Frame, profile: &DeviceProfile, pass: PassId, scratch: &Bump) -> bool {
     let (described, accesses) = (frame.pass(pass), frame.accesses_of(pass));
     let is_input = |access: &Access| access.kind == AccessKind::InputAttachment;
@@ -66,7 +66,8 @@ fn is_local_read(frame: &Frame, profile: &DeviceProfile, pass: PassId, scratch: 
     fits && depths.len() <= 1 && colors.len() <= profile.limits.max_color_attachments as usize
 }
 
-/// Makes each subpass of a render pass object preserve attachments that earlier ones left and that later ones use or the instance stores.
+/// Makes each subpass of a render pass object preserve the attachments that it does not use, but earlier subpasses do, and that later subpasses use or
+/// the instance stores.
 pub(super) fn preserve(instance: &InstanceRow, scratch: &Bump, lowered: &mut Lowered) {
     let uses = |lowered: &Lowered, row: &SubpassRow, attachment: u32| {
         let [colors, resolves, inputs] =
@@ -147,8 +148,8 @@ pub(super) fn dependencies(frame: &Frame, pass: PassId, subpass: u32, lowered: &
     Run::new(first, lowered.subpass_dependencies.len() as u32)
 }
 
-/// Adds the operations of a render pass on an attachment around two uses in different subpasses: the first use also loads it, the last one stores it,
-/// and each may be resolved at the end of its subpass.
+/// Adds the scopes of the load, store and resolve operations on an attachment that two subpasses use: the first use also loads it, the last one stores
+/// it, and each may be followed by a resolve at the end of its subpass.
 fn add_operations(frame: &Frame, [earlier, later]: [&Access; 2], scopes: &mut Scopes) {
     let loaded_as = match later.range.aspects.contains(vk::ImageAspectFlags::COLOR) {
         true => AccessKind::ColorAttachment,

@@ -46,7 +46,7 @@ pub struct Lowered {
     pub views: Vec<ViewRow>,
     /// Queue families of concurrent sharing; each row of `images` or `buffers` that needs them has a run of them.
     pub families: Vec<u32>,
-    /// Formats: the view formats of images, the color formats of targets.
+    /// The view formats of images, and the color attachment formats of subpasses.
     #[serde(with = "formats")]
     pub formats: Vec<vk::Format>,
     /// Per access of the frame, the object, view and layouts that it uses.

@@ -96,7 +96,7 @@ impl Writer<'_> {
             SharingReason::ConcurrentReads => {
                 format!("shared by queue families {families:?}, which read it at the same time, ")
             }
-            SharingReason::History => format!("shared by queue families {families:?}, a history, "),
+            SharingReason::History => format!("shared by queue families {families:?} as a history, "),
         }
     }
 

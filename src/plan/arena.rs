@@ -231,7 +231,8 @@ fn pack_group(
     Ok(())
 }
 
-/// The packing of the only arena of a memory type in an old plan, if it has the same items and no pair of `conflicts` shares bytes there.
+/// The packing of the only arena of a memory type in an old plan, apart from arenas of histories, if it has the same items and no pair of `conflicts`
+/// shares bytes there.
 fn kept(old: &Plan, memory_type: u32, items: &[Item], conflicts: &[(u32, u32)]) -> Option<Packing> {
     let mut packing = Packing::default();
     let mut arena = None;

@@ -28,7 +28,7 @@ pub(super) struct Context<'a> {
     pub(super) only_passes: Vec<Option<PassId>>,
     /// True if the savings of a resource are its traffic: no access has measured savings, and nothing is stored.
     pub(super) savings_are_traffic: bool,
-    /// Per resource of the frame, the kind of memory in which the rules allow it to be placed.
+    /// Per resource of the frame, the result of the placement rules.
     pub(super) rulings: Vec<Ruling>,
     /// Per pass, the cost of reserving tile memory; empty if the strategy does not weigh it.
     pub(super) binning_costs: Vec<StepCost>,

@@ -79,7 +79,7 @@ fn judge_one(context: &Context<'_>, id: ResourceId) -> Ruling {
     }
 }
 
-/// The pass that stores a resource out of tile memory, if any.
+/// The store pass that copies a resource out of tile memory into the resource `id`, if any.
 pub(super) fn stored_by(frame: &Frame, id: ResourceId) -> Option<PassId> {
     let mut written = frame
         .accesses_to(id)

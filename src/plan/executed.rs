@@ -111,7 +111,7 @@ impl Plan {
         self.pass_of_input(self.input_pass(store.pass))
     }
 
-    /// Bytes that a store writes to memory: the whole resource, with its size in tile memory.
+    /// Bytes that a store writes to memory: the size of the whole resource in tile memory.
     pub fn stored_bytes(&self, store: &PlannedStore) -> Bytes {
         let tile = self.requirements.resources[store.from.index()].tile;
         tile.map_or(Bytes::ZERO, |tile| tile.size)

@@ -55,8 +55,8 @@ pub(crate) struct PassShape {
     pub(crate) bytes_per_pixel: u64,
 }
 
-/// The shape of a render pass with attachments; `None` for other passes, which are not binned, and for stores: they draw one triangle and load
-/// nothing, so that an additional bin costs nothing.
+/// The shape of a render pass with attachments; `None` for other passes, which are not binned, and for the passes that the runtime records (stores, and
+/// copies at the border of strips): they draw one triangle, so that an additional bin costs nothing.
 pub(crate) fn shape(frame: &Frame, pass: PassId) -> Option<PassShape> {
     if frame.pass(pass).kind != PassKind::Render || frame.pass(pass).contents.is_own() {
         return None;

@@ -9,7 +9,7 @@ use tileheap_units::CompactSort;
 use super::{DEFAULT_BUDGET, PlanOptions, ResidencyStrategy};
 use crate::units::Bytes;
 
-/// Units of the plan's budget, in excess of the default budget, that pay for one step of the search that follows the cheap rules.
+/// Units of the plan's budget, beyond the default budget, that one step of the packing search costs; the search follows the cheap rules.
 const BUDGET_PER_STEP: u64 = 64;
 
 /// Maximum number of items for which the planner searches for a packing with fewer aliasing barriers, in O(items³) time.
@@ -22,7 +22,7 @@ pub(super) struct Arena {
     pub(super) packing: Packing,
 }
 
-/// Packs items into one arena, or into several if one would be larger than `limit`. Each item must fit in the limit.
+/// Packs items into one arena, or into several if one would be larger than `limit`. No item may be larger than `limit`.
 ///
 /// ```text
 /// one arena     ├ a ┤├ b ┤ limit ├ c ┤├ d ┤      items below the limit stay, with others that fit there;
@@ -106,8 +106,8 @@ fn part(items: &[Item], conflicts: &[(u32, u32)], wanted: &[u32]) -> ProblemDesc
     desc
 }
 
-/// Packs by two rules whose heights are seldom far from the lower bound, and keeps the smaller packing, on a tie the one with fewer barriers. If it misses
-/// the bound and the budget exceeds the default budget, a search follows.
+/// Packs by two rules whose heights are seldom far from the lower bound, and keeps the smaller packing, or on a tie the one with fewer barriers. If its
+/// height exceeds the bound, and the budget exceeds the default budget, searches for a smaller one.
 fn smallest(problem: &Problem, budget: u64) -> Packing {
     let rules = [
         tileheap_pack::Strategy::FirstFitByBirth,
@@ -187,7 +187,8 @@ fn fewest_barriers(problem: &Problem, packing: Packing) -> Packing {
     }
 }
 
-/// Places item after item, each where it reuses bytes of the fewest earlier items, and returns the offsets; `None` if an item does not fit below `height`.
+/// Places the items in the order of [`by_birth`], each where it reuses bytes of the fewest earlier items, and returns the offsets; `None` if an item does
+/// not fit below `height`.
 fn placed_apart(problem: &Problem, height: Bytes) -> Option<Vec<Bytes>> {
     let items = problem.items();
     let mut offsets = vec![Bytes::ZERO; items.len()];

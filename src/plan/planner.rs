@@ -149,9 +149,9 @@ impl Planner {
         Ok(plan)
     }
 
-    /// Returns a plan without a search: the cached one for equal inputs, or else a repaired one for the same device and options, in which residents
-    /// stay at their offsets if they still fit (the heap may have another [limit](PlanOptions::tile_limit)), and an arena is kept if it needs the same sizes
-    /// and lifetimes. If there is neither, a new plan, with [`ResidencyStrategy::Fast`] in place of `Optimal` and `Greedy`.
+    /// Returns a plan without a search: the cached one for equal inputs, or else a repaired one for the same device and options, in which residents stay at
+    /// their offsets if they still fit (the heap may have another [limit](PlanOptions::tile_limit)), and an arena is kept if it needs the same sizes and
+    /// lifetimes. If there is neither, returns a new plan, made with [`ResidencyStrategy::Fast`] in place of `Optimal` and `Greedy`.
     ///
     /// A plan made without a search has no [bound](super::Optimality). It obeys every rule.
     ///
@@ -236,7 +236,7 @@ impl Planner {
 
     /// Adds a plan that was made elsewhere, on another thread or by a tool, as the one for its inputs.
     ///
-    /// Returns false, without adding it, if the cached plan for equal inputs is proved to be at least as good.
+    /// Returns false, without adding the plan, if the cached plan for equal inputs is proved optimal and this one is not.
     pub fn adopt(&mut self, plan: Arc<Checked<Plan>>) -> bool {
         let (input, requirements) = (&plan.input, &plan.input_requirements);
         if let Some(known) = self.recall(input, requirements, &plan.profile, &plan.options) {

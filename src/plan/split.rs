@@ -50,7 +50,7 @@ pub(super) fn improve(context: &Context<'_>, whole: Plan) -> crate::Result<Plan>
     Ok(plan)
 }
 
-/// The plan without stores, with the optimality found by the search for them.
+/// The plan without stores, with its optimality updated by the result of the search for stretches.
 fn kept(whole: Plan, found: Optimality, steps: u64) -> Plan {
     let optimality = whole.optimality.map(|own| Optimality {
         upper_bound: found.upper_bound.max(own.value),

@@ -101,7 +101,7 @@ pub(crate) fn halos(
     if frame.pass_ids().all(|pass| executed.strip(pass).is_none()) {
         return Bytes::ZERO;
     }
-    /// The accesses of strips that run one described access.
+    /// The accesses in strips that execute one described access.
     #[derive(Clone, Copy, Default)]
     struct InStrips {
         /// Number of these accesses: in total, and off chip.

@@ -60,7 +60,7 @@ pub struct Optimality {
     pub upper_bound: i64,
     /// True if it is proved that no choice of the same value reserves fewer bytes, summed over the passes.
     pub least_reserved: bool,
-    /// Number of branches searched.
+    /// Number of steps that the searches took.
     pub steps: u64,
 }
 

@@ -17,8 +17,8 @@ impl BoundFrame {
         self.lowering.situation.clone()
     }
 
-    /// Uses `tables` for frames in `situation`, instead of those that [`lower`](crate::lower::lower) would make: every frame that begins in
-    /// that situation is recorded and submitted from them. They are checked once, here.
+    /// Uses `tables` for frames in `situation`, instead of those that [`lower`](crate::lower::lower) would make: every frame that begins in that situation
+    /// is recorded and submitted from `tables`. They are checked once, here.
     ///
     /// They may differ in order, transitions, load and store operations and waits, but must use the created objects: memory, images, buffers and
     /// views, the layouts of accesses and the formats of render passes are those of the bound plan.

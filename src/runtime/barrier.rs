@@ -103,7 +103,7 @@ impl Barriers {
         }
     }
 
-    /// Records the barriers of a row, which is before or after a pass; records nothing if there are none.
+    /// Records the barriers of a row, all of them before or all of them after one pass; records nothing if the row has none.
     ///
     /// # Safety
     /// `commands` is recording, outside a render pass; the functions are those of its device.

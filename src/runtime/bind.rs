@@ -275,7 +275,7 @@ pub(super) fn check_plan(state: &DeviceState, plan: &Checked<Plan>) -> Result<()
     state.check_hooks(plan)
 }
 
-/// The first property in which two devices differ and on which plans depend. All other properties only determine which frames a device can run.
+/// The first property in which two devices differ, of those that plans depend on. All other properties only determine which frames a device can run.
 pub(super) fn differs(one: &DeviceProfile, other: &DeviceProfile) -> Option<&'static str> {
     let (own, others) = (&one.limits, &other.limits);
     let same = [

@@ -21,8 +21,8 @@ impl BlockResidents {
         self.0.entry(offset).or_default().push_back(index);
     }
 
-    /// Lends a resident at an offset and moves it to the end of the list: the first one that `is_wanted` accepts among those before the first that is not
-    /// free.
+    /// Searches the residents at `offset` up to the first one that is not free, lends the first one that `is_wanted` accepts, and moves it to the end of
+    /// the list.
     pub(super) fn lend(
         &mut self,
         offset: Bytes,

@@ -39,13 +39,13 @@ pub struct BoundAccess {
     pub object: BoundObject,
     /// The accessed levels, layers and aspects of the image; for a 3D image, the layers are depth slices.
     pub range: SubresourceRange,
-    /// A view of that part for descriptors; null for attachments, copies and buffers. If the part has depth and stencil, the view is of depth.
+    /// A view of `range` for descriptors; null for attachments, copies and buffers. If `range` has depth and stencil, the view is of depth.
     pub view: vk::ImageView,
-    /// The layout of that part during the pass; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers. For depth and stencil used together in separate layouts, the
-    /// depth layout.
+    /// The layout of `range` during the pass; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers. For depth and stencil used together in separate layouts, the depth
+    /// layout.
     pub layout: vk::ImageLayout,
-    /// The layout of the stencil aspect during the pass, equal to `layout` unless depth and stencil have separate layouts;
-    /// `VK_IMAGE_LAYOUT_UNDEFINED` if the part has no stencil.
+    /// The layout of the stencil aspect during the pass, equal to `layout` unless depth and stencil have separate layouts; `VK_IMAGE_LAYOUT_UNDEFINED` if
+    /// `range` has no stencil.
     pub stencil_layout: vk::ImageLayout,
 }
 

@@ -35,7 +35,7 @@ bitflags! {
         const STORE_OP_NONE = 1 << 4;
         /// Buffer device addresses.
         const BUFFER_DEVICE_ADDRESS = 1 << 5;
-        /// The whole chain of `VK_QCOM_tile_memory_heap`.
+        /// Tile memory: the extension `VK_QCOM_tile_memory_heap` and its feature, with a tile heap and a memory type on it.
         const TILE_MEMORY = 1 << 6;
         /// `VK_EXT_debug_utils` on the instance: objects get names, passes get labels. It is not a device feature.
         ///
@@ -88,7 +88,8 @@ pub(super) const V1_4: u32 = vk::make_api_version(0, 1, 4, 0);
 /// Stands for "in no core version of Vulkan so far" in place of a version.
 const NEVER: u32 = u32::MAX;
 
-/// The extensions that each capability needs on devices below a version of Vulkan; its own extension comes first.
+/// The extensions that each capability requires on devices below the given version of Vulkan. The first extension of a capability is the one that defines
+/// it.
 pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 20] = {
     use Capabilities as C;
     use ash::{ext, khr};
@@ -140,21 +141,21 @@ macro_rules! features {
         }
 
         impl FeatureStructs {
-            /// The structs of the capabilities that `choose` selects, with the feature on or off.
+            /// The structs of the capabilities that `choose` selects, with their features set to `on`.
             pub(super) fn new(mut choose: impl FnMut(Capabilities) -> bool, on: bool) -> FeatureStructs {
                 FeatureStructs {
                     $($field: choose(Capabilities::$capability).then(|| $struct::default().$member(on)),)*
                 }
             }
 
-            /// The capabilities whose feature is on.
+            /// The capabilities whose feature is enabled.
             pub(super) fn enabled(&self) -> Capabilities {
                 let mut enabled = Capabilities::empty();
                 $(enabled.set(Capabilities::$capability, self.$field.is_some_and(|one| one.$member != 0));)*
                 enabled
             }
 
-            /// A query with the structs chained.
+            /// A feature query with the structs chained.
             pub(super) fn query(&mut self) -> vk::PhysicalDeviceFeatures2<'_> {
                 let mut query = vk::PhysicalDeviceFeatures2::default();
                 $(if let Some(feature) = &mut self.$field {
@@ -163,7 +164,7 @@ macro_rules! features {
                 query
             }
 
-            /// `info` with the structs chained, detached from any chain that an earlier call made.
+            /// `info` with the structs chained; drops the chain that an earlier call may have made of them.
             pub(super) fn enable<'a>(&'a mut self, mut info: vk::DeviceCreateInfo<'a>) -> vk::DeviceCreateInfo<'a> {
                 $(if let Some(feature) = &mut self.$field {
                     feature.p_next = std::ptr::null_mut();

@@ -316,7 +316,7 @@ impl Device {
     /// waits for it to be idle must hold it too, if other threads may use tileheap meanwhile.
     ///
     /// # Panics
-    /// If the thread holds it already. While it does, [`Device::bind`], and functions that select, begin or submit frames, panic too.
+    /// If this thread already holds a guard. While it does, [`Device::bind`], and functions that select, begin or submit frames, panic too.
     pub fn lock_queues(&self) -> QueuesGuard<'_> {
         QueuesGuard {
             _queues: self.shared.timelines.hold(),
@@ -336,7 +336,7 @@ impl Device {
         Ok(Arc::new(state.noting_loss(state.measure(runnable))?))
     }
 
-    /// Measures and plans `frame`; only looks the plan up if that was done before.
+    /// Measures and plans `frame`, or looks up the plan if that was done before.
     ///
     /// # Errors
     /// As [`Device::measure`] and [`plan`](crate::plan::plan).
@@ -435,8 +435,8 @@ impl Device {
         self.state().noting_loss(binder.bind_ahead(plan))
     }
 
-    /// Like [`Device::bind`], for a dynamic frame, with the second copy of some histories first. The caller names its objects. The frames after the first are
-    /// lowered when they begin, since another description may be selected first.
+    /// Like [`Device::bind`], for a dynamic frame, with the second copy of some histories first. The caller gives the objects their debug names. The frames
+    /// after the first are lowered when they begin, since another description may be selected first.
     pub(super) fn bind_for(
         &self,
         plan: &Arc<Checked<Plan>>,
@@ -535,7 +535,8 @@ impl fmt::Debug for Device {
 }
 
 impl Shared {
-    /// Destroys objects that are no longer used, `at_once` or after a while; returns the number of retired frames still in use.
+    /// Destroys retired objects that the device no longer uses. Frees the pool's unused objects: all of them if `at_once` is true, otherwise those
+    /// that have been unused for a while. Returns the number of retired frames still in use.
     fn free_unused(&self, at_once: bool) -> Result<usize> {
         self.state.check_not_lost()?;
         let waiting = self.retired.collect(&self.state)?;

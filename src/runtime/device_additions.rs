@@ -325,7 +325,7 @@ fn enabled(features: &[(OptionalFeatures, vk::Bool32)]) -> OptionalFeatures {
 unsafe fn features_in(base: *const vk::BaseInStructure<'_>, kind: vk::StructureType) -> OptionalFeatures {
     use OptionalFeatures as F;
     use vk::StructureType as S;
-    /// The enabled features of a struct, from one row for each feature: the member that enables it, and the feature.
+    /// Returns the enabled features of a struct. Each row names a feature and the member that enables it.
     macro_rules! features {
         ($type:ident: $($feature:ident = $member:ident),*) => {{
             // SAFETY: the caller's duty.

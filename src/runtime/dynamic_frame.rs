@@ -240,7 +240,7 @@ impl DynamicFrame {
         self.select_source(Source::Executed(executed), true)
     }
 
-    /// Selects a frame; an unknown one is planned `now`, without waiting for the search, or else exactly.
+    /// Selects a frame. If `now` is true, an unknown frame is planned without waiting for the search, otherwise exactly.
     fn select_source(&mut self, source: Source<'_>, now: bool) -> Result<SelectedFrame<'_>> {
         self.selected += 1;
         self.last_number = None;

@@ -1,4 +1,4 @@
-//! Enumerate: the capabilities that every Vulkan device of this machine supports, without creating one.
+//! Enumerate: the capabilities of each Vulkan device of this machine, determined without creating the device.
 
 use ash::vk;
 

@@ -178,7 +178,7 @@ impl FrameRecorder<'_> {
     /// `vkGetRenderAreaGranularity` may be faster.
     ///
     /// Copies at the [border](crate::execute::PassOrigin::Border) of strips follow: only what the passes of the strip render is copied out, and nothing
-    /// is copied for a strip that renders nothing. Nobody but the caller knows what a dispatch writes: if one writes the image of a strip, set the area
+    /// is copied for a strip that renders nothing. Only the caller knows what a dispatch writes: if one writes the image of a strip, set the area
     /// of the copy itself, after those of the passes.
     ///
     /// ```no_run
@@ -287,11 +287,11 @@ impl FrameRecorder<'_> {
     /// Begins recording a declared command buffer: calls `vkBeginCommandBuffer`; [`Commands::finish`] ends it.
     ///
     /// # Errors
-    /// When it was already recorded in this frame, a pass in it uses something that is not imported, or the driver fails.
+    /// If the command buffer was already recorded in this frame, a pass in it uses something that is not imported, or the driver fails.
     ///
     /// # Safety
-    /// `command_buffer` is a primary one of a pool of the right queue family, in the initial state (or its pool may reset it), and
-    /// nothing else uses it until the frame is complete. While it is recorded, no other thread uses its pool.
+    /// `command_buffer` is a primary command buffer from a pool of its queue's family, in the initial state (or its pool may reset it), and nothing else
+    /// uses it until the frame is complete. While it is recorded, no other thread uses its pool.
     pub unsafe fn record(
         &self,
         command_buffer: vk::CommandBuffer,
@@ -312,7 +312,7 @@ impl FrameRecorder<'_> {
     /// If the pass has no such subpass.
     ///
     /// # Safety
-    /// As for [`FrameRecorder::record`], but the command buffer is a secondary one.
+    /// As for [`FrameRecorder::record`], but for a secondary command buffer.
     pub unsafe fn begin_secondary(
         &self,
         command_buffer: vk::CommandBuffer,
@@ -340,7 +340,7 @@ impl FrameRecorder<'_> {
     /// the first action command. Records nothing if the pass runs without bound tile memory.
     ///
     /// # Safety
-    /// `command_buffer` is a secondary one in the recording state.
+    /// `command_buffer` is a secondary command buffer in the recording state.
     pub unsafe fn bind_secondary(&self, command_buffer: vk::CommandBuffer, pass: PassId) {
         // SAFETY: the caller's duty.
         unsafe { self.shared().bind_secondary(command_buffer, pass) }

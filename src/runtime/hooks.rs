@@ -98,8 +98,7 @@ pub unsafe trait Hooks: Send + Sync {
     }
 
     /// Returns the structures to chain to `VkRenderPassCreateInfo`, for passes that are recorded as render pass objects; to `VkRenderPassCreateInfo2` for
-    /// those that
-    /// resolve depth. Chain only structures that extend both to such a pass.
+    /// those that resolve depth. Chain only structures that extend both to such a pass.
     fn render_pass(&self, _hook: u32) -> *const c_void {
         null()
     }

@@ -185,7 +185,7 @@ impl BoundFrame {
         }
     }
 
-    /// Lists the resources that a lowered frame uses and that are not imported.
+    /// Lists the images, buffers and views that a lowered frame uses and that are not imported.
     pub(super) fn find_missing_imports(&mut self, encoded: usize) {
         let (frame, tables, handles) = (
             &self.plan.frame,
@@ -416,7 +416,8 @@ impl BoundFrame {
         Ok(())
     }
 
-    /// Checks that no element of `imports` equals another one, or an element of `known` that it does not replace.
+    /// Checks that no two resources are imported as the same object: neither two of `imports`, nor one of `imports` and one of `known` that `imports` does
+    /// not replace.
     fn check_once<T>(
         &self,
         [kind, same_one, conflict]: [&str; 3],
@@ -474,7 +475,7 @@ fn resources_of(imports: &Imports<'_>) -> impl Iterator<Item = (ResourceId, bool
         .chain(buffers.map(|buffer| (buffer, false)))
 }
 
-/// Returns an error if a list of imports names the same thing twice.
+/// Returns an error if two elements of a list of imports are for the same resource, view or semaphore.
 fn check_listed_once<'a, T: PartialEq + Copy>(
     list: &str,
     imports: impl Iterator<Item = T> + Clone,
@@ -530,7 +531,7 @@ fn check_external(frame: &Frame, id: ResourceId, is_image: bool) -> Result<()> {
     )))
 }
 
-/// Returns true if [`ImportedImage::view`] can be used for this row.
+/// Returns true if [`ImportedImage::view`] can be used as the view of this row.
 fn shows_the_image(frame: &Frame, tables: &Lowered, handles: &Handles, view: &ViewRow) -> bool {
     let whole = frame
         .resource(tables.images[view.image as usize].resource)
@@ -548,7 +549,7 @@ fn shows_the_image(frame: &Frame, tables: &Lowered, handles: &Handles, view: &Vi
     is_only || begins(view) && is_shown
 }
 
-/// Returns true if a recorded pass, or its barriers, use a missing import.
+/// Returns true if a recorded pass or its barriers use a missing import.
 fn uses(frame: &Frame, tables: &Lowered, row: &PassRow, missing: &MissingImport) -> bool {
     let accesses = &tables.accesses[frame.pass(row.pass).accesses.indices()];
     match *missing {

@@ -21,7 +21,7 @@ use crate::plan::{MemoryKind, Runnable};
 use crate::profile::TileRequirements;
 use crate::units::{Alignment, Bytes};
 
-/// The number of descriptions whose requirements are cached: a frame of another size adds a few dozen.
+/// Maximum number of image and buffer descriptions whose requirements are cached: a frame of another size adds a few dozen.
 const MAX_CACHED_REQUIREMENTS: usize = 1 << 13;
 
 impl DeviceState {

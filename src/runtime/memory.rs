@@ -182,13 +182,13 @@ pub struct MemoryDesc<'a> {
     pub memory_type: u32,
     /// The block's size.
     pub size: Bytes,
-    /// A multiple of the alignment of everything that is bound to it.
+    /// A multiple of the alignment of everything that is bound to the block.
     pub alignment: Alignment,
     /// True for a separate memory object of exactly this size, as tile memory requires.
     pub own_object: bool,
     /// The only resource that the block is for, if the driver wants a dedicated allocation.
     pub dedicated_to: Option<DedicatedTo>,
-    /// True if the device address of a buffer in it is used; matters only for a separate memory object.
+    /// True if the device address of a buffer in the block is used; matters only for a separate memory object.
     pub device_address: bool,
 }
 
@@ -209,7 +209,7 @@ impl<'a> MemoryDesc<'a> {
 
 /// The allocator of a device.
 pub(super) struct MemoryAllocator {
-    /// The allocator; `None` once it was destroyed, released or leaked. The lock is not held during allocations and frees.
+    /// The allocator; `None` after it was destroyed, released or leaked. The lock is not held during allocations and frees.
     allocator: Mutex<Option<Arc<dyn BlockAllocator>>>,
     /// True if the caller supplied the allocator.
     shared: bool,
@@ -255,7 +255,7 @@ impl MemoryAllocator {
         })
     }
 
-    /// Allocates a block. A block with a chain is a separate memory object: block allocators cannot chain anything.
+    /// Allocates a block. A block with a `pNext` chain is a separate memory object, since a [`BlockAllocator`] cannot chain structures.
     pub(super) fn allocate(
         &self,
         device: &ash::Device,

@@ -137,9 +137,8 @@ impl OwnedObjects {
     /// Allocates a block of memory.
     ///
     /// # Errors
-    /// When memory runs out; if the block has no bytes or more than its heap, its memory type is not one of the
-    /// device's or is protected, its device address is used and that is not enabled, or it is dedicated to an object that is not one of these or
-    /// requires another size.
+    /// When memory runs out; if the block's size is 0 or exceeds its heap, its memory type is not one of the device's or is protected, its device address
+    /// is used and that is not enabled, or it is dedicated to an object that is not one of these or requires another size.
     pub fn allocate(&mut self, desc: &MemoryDesc<'_>) -> Result<&mut MemoryBlock> {
         self.check(desc)?;
         let DeviceState {

@@ -40,9 +40,8 @@ impl<'a> Commands<'a> {
     /// [`command_buffer`](Commands::command_buffer) returns that one, and the end of the pass ([`end_pass`](Commands::end_pass)) and later
     /// passes are recorded in it. Returns all other parts of the pass, beginning with the part in this command buffer.
     ///
-    /// A command buffer begins without any state: pipelines, descriptor sets and dynamic state that were set before the pass have to be set
-    /// again in each. Queries and conditional rendering have to end before. A frame cannot be submitted before every part is
-    /// [finished](PassPart::finish).
+    /// A command buffer begins without any state: pipelines, descriptor sets and dynamic state that were set before the pass have to be set again in each.
+    /// Queries and conditional rendering must end before the pass begins. A frame cannot be submitted before every part is [finished](PassPart::finish).
     ///
     /// ```no_run
     /// # use ash::vk;

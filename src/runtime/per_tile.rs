@@ -125,8 +125,8 @@ impl FrameRecorder<'_> {
     /// Same as [`PassCommands::per_tile`](super::PassCommands::per_tile).
     ///
     /// # Safety
-    /// `command_buffer` is a secondary one that was [begun](FrameRecorder::begin_secondary) for this pass in this frame. It is recording, outside
-    /// of per-tile execution.
+    /// `command_buffer` is a secondary command buffer that was [begun](FrameRecorder::begin_secondary) for this pass in this frame. It is recording,
+    /// outside of per-tile execution.
     pub unsafe fn per_tile_secondary<R>(
         &self,
         command_buffer: vk::CommandBuffer,

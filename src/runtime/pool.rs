@@ -107,7 +107,7 @@ pub(super) struct Block {
     pub(super) lease: u64,
     /// True if a larger block with the same key has replaced it.
     pub(super) superseded: bool,
-    /// The number of frames submitted when it was returned.
+    /// The number of frames submitted when the block was returned.
     pub(super) idle_since: u64,
     /// The number of the bound frame that used it last; 0 for none.
     pub(super) user: u64,
@@ -115,7 +115,7 @@ pub(super) struct Block {
     pub(super) ends: TimelineValues,
     /// The state of a history's contents.
     pub(super) contents: Vec<ContentState>,
-    /// The number of frames submitted when it was written, including that one; 0 for never.
+    /// The number of frames submitted when the history was last written, including the frame that wrote it; 0 for never.
     pub(super) written: u64,
 }
 

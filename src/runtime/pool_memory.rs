@@ -1,4 +1,4 @@
-//! The pool's allocations from the driver, and their release; neither happens under its lock.
+//! The pool's allocations from the driver, and their release; neither happens under the pool's lock.
 
 use super::device_state::DeviceState;
 use super::error::RuntimeError;
@@ -148,7 +148,7 @@ impl Pool {
         }
     }
 
-    /// Returns everything in a lease, and frees the blocks that nobody else has borrowed or used since.
+    /// Returns everything in a lease, and frees the blocks that no other bound frame has borrowed or used since.
     ///
     /// # Safety
     /// No frame of `user`, whose lease it is, is in flight.
@@ -186,7 +186,7 @@ impl Pool {
         unsafe { garbage.destroy(state) };
     }
 
-    /// Frees everything that has been unused for a while, or everything unused if `at_once`.
+    /// Frees everything unused if `at_once` is true, otherwise everything that has been unused for a while.
     pub(super) fn trim(&self, state: &DeviceState, at_once: bool) -> Result<()> {
         let _freeing = self.freeing();
         // The timeline value that each queue has reached. Blocks returned after this query count as used until a later call.
@@ -250,7 +250,7 @@ pub(super) struct UnpooledBlock<'a> {
 impl UnpooledBlock<'_> {
     /// The block of memory.
     pub(super) fn memory(&self) -> &MemoryBlock {
-        self.memory.as_ref().expect("set until the pool takes the block")
+        self.memory.as_ref().expect("the pool has not taken the block")
     }
 
     /// Puts the block into the pool, lent to its first borrower.
@@ -261,7 +261,7 @@ impl UnpooledBlock<'_> {
         borrower: Borrower,
         lease: &mut Lease,
     ) -> u32 {
-        let memory = self.memory.take().expect("set until the pool takes the block");
+        let memory = self.memory.take().expect("the pool has not taken the block");
         if let Some(reserved) = &mut self.reserved {
             // The caller holds the pool's lock, so dropping the reservation must not lock it again.
             reserved.settled = true;
@@ -282,7 +282,7 @@ impl Drop for UnpooledBlock<'_> {
 }
 
 impl PoolContents {
-    /// Removes everything that has been unused for a while, or everything unused if `at_once`; `values` are the current timeline values.
+    /// Removes everything unused if `at_once` is true, otherwise everything that has been unused for a while; `values` are the current timeline values.
     fn remove_unused(&mut self, values: &[u64], at_once: bool, garbage: &mut Garbage) {
         let over = |ends: &TimelineValues| {
             let reached = |&(queue, value): &(usize, u64)| values.get(queue).is_none_or(|now| *now >= value);

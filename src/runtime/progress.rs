@@ -16,7 +16,7 @@ pub struct FrameNumber(pub u64);
 /// Counts the submitted and the completed frames of a series.
 pub(super) struct Progress {
     submitted: u64,
-    /// Set if a submission failed halfway, to the failed call and its result: counts are no longer valid.
+    /// The failed call and its result, if a submission failed halfway: the counts are then no longer valid.
     failed: Option<(&'static str, vk::Result)>,
     counting: Counting,
 }
@@ -46,7 +46,8 @@ enum Counting {
 const FENCED_FRAMES: usize = 4;
 
 impl Progress {
-    /// Counts frames by the timelines of these queues (number and semaphore), or by fences on devices without timeline semaphores.
+    /// Creates the progress of a new series, whose frames are counted by the timelines of these queues (number and semaphore), or by fences on devices
+    /// without timeline semaphores.
     pub(super) fn new(
         state: &DeviceState,
         queues: impl Iterator<Item = (usize, vk::Semaphore)>,

@@ -11,7 +11,7 @@ pub(super) struct QueueBase {
     pub(super) semaphore: vk::Semaphore,
     /// Number of batches that the frame submits to the queue.
     pub(super) batches: u64,
-    /// Number of batches submitted to the queue when the frame began, or when the previous frame ended.
+    /// Number of batches submitted to the queue when the frame began, or when the previous frame was submitted.
     pub(super) seen: u64,
     /// Number of batches submitted to the queue before this frame.
     pub(super) submitted: u64,

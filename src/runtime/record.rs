@@ -379,7 +379,7 @@ impl<'a> Commands<'a> {
         self.next += 1;
     }
 
-    /// Records the barriers of a row, which is before or after a pass.
+    /// Records the barriers of a row, all of them before or all of them after one pass.
     ///
     /// # Safety
     /// Recording outside render passes.

@@ -455,8 +455,8 @@ impl<'a> Creator<'a> {
         let (plan, tables) = (self.creation.plan, self.creation.tables);
         let (requirements, _) = self.grown.get_or_insert_with(|| {
             let error = RuntimeRule::Grown.broken(format!(
-                "resource `{resource}` was planned with {planned} but requires {needed} once \
-                 created, even after replanning",
+                "even after replanning, resource `{resource}` is planned with {planned}, but once created \
+                 requires {needed}",
                 resource = plan.frame.resource(resource).name,
                 planned = format_args!("{} at offset {}", place.size, place.offset)
             ));
@@ -470,7 +470,7 @@ impl<'a> Creator<'a> {
         true
     }
 
-    /// A description of the requirements of a created resource, if its row does not satisfy them.
+    /// Describes the first requirement of a created resource that its row does not satisfy; `None` if it satisfies all.
     fn needs_more(&self, place: RowPosition, answer: &MemoryRequirements) -> Option<String> {
         let RowPosition {
             memory,
@@ -543,7 +543,7 @@ impl<'a> Creator<'a> {
     }
 }
 
-/// The name of a row of memory.
+/// The name of the memory object of a row of [`Lowered::memory`], for debuggers and error messages.
 pub(super) fn memory_name(plan: &Plan, tables: &Lowered, memory: u32) -> String {
     let kind = tables.memory[memory as usize].kind;
     format!("{kind:?} memory {memory} of frame `{}`", plan.frame.name())

@@ -11,7 +11,7 @@ use crate::Result;
 pub(super) struct RetiredObjects {
     pub(super) owned: OwnedObjects,
     pub(super) progress: Arc<SharedProgress>,
-    /// Number of frames submitted when it was retired.
+    /// Number of frames of the series submitted when the objects were retired.
     pub(super) submitted: u64,
     /// True for the objects of a bound frame.
     pub(super) is_bound_frame: bool,

@@ -33,12 +33,12 @@ impl SharedProgress {
         }
     }
 
-    /// Locks the frames.
+    /// Locks the progress of the frames.
     pub(super) fn lock(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Prepares the next frame's fence, if fences count frames; waits for the oldest frame if none is free. Discards complete frames.
+    /// Prepares the next frame's fence, if fences count frames; waits for the oldest frame if no fence is free. Discards complete frames.
     pub(super) fn prepare(&self, state: &DeviceState) -> Result<()> {
         let oldest = self.lock().frame_to_reuse();
         let Some((frame, fence)) = oldest else {

@@ -122,7 +122,7 @@ impl Lists {
         self.infos.clear();
     }
 
-    /// Points the batches' structs into the lists, which do not change until the next call.
+    /// Creates the structs of the batches, which point into the lists: the lists must not change until they are cleared.
     pub(super) fn point(&mut self) {
         for [waits, commands, signals] in &self.runs {
             let (waits, commands, signals) = (

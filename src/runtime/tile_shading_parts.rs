@@ -3,7 +3,7 @@
 use crate::ffi::PhysicalDeviceTileShadingFeaturesQCOM;
 use crate::profile::OptionalFeatures;
 
-/// One row for each part: the optional feature and the member that enables it.
+/// Defines the conversions below, from one row for each part: the optional feature and the member that enables it.
 macro_rules! parts {
     ($($feature:ident = $member:ident;)*) => {
         /// The parts that `features` offers or enables.
@@ -13,7 +13,7 @@ macro_rules! parts {
             parts
         }
 
-        /// `features` with these parts on, and the others off.
+        /// `features` with these parts enabled, and the others disabled.
         pub(super) fn with_parts(
             features: PhysicalDeviceTileShadingFeaturesQCOM<'_>,
             parts: OptionalFeatures,

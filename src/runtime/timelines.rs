@@ -3,8 +3,8 @@
 //! ```text
 //! queue 0   batch 1 ─► batch 2 │ frame 7 of plan a: batches 3, 4 │ frame 2 of plan b: batch 5 …     each batch signals its number
 //! ```
-//! A frame is lowered for the state that earlier work left, which it reads when it begins. If another frame is submitted to one of its queues in
-//! between, its first batch there waits for all of that: the state that it was lowered for is then older than necessary, but the order is correct.
+//! A frame is lowered for the state that earlier work left, which it reads when it begins. If another frame is submitted to one of its queues in between,
+//! the frame's first batch there waits for all of that work: the state that it was lowered for is then older than necessary, but the order is correct.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -95,13 +95,13 @@ impl Timelines {
     /// Locks the states of all queues.
     ///
     /// # Panics
-    /// If the thread holds them for the caller, and would wait for itself.
+    /// If this thread holds the states for the caller: it would wait for itself.
     pub(super) fn lock(&self) -> MutexGuard<'_, Vec<QueueState>> {
         self.assert_not_held();
         self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Panics if the thread holds the lock for the caller.
+    /// Panics if this thread holds the lock for the caller.
     pub(super) fn assert_not_held(&self) {
         assert!(
             self.holder.load(Relaxed) != this_thread(),
@@ -158,7 +158,7 @@ impl Drop for HeldQueues<'_> {
     }
 }
 
-/// A number that no other running thread has: the address of one of its own variables.
+/// A number that no other running thread has: the address of a thread-local variable.
 fn this_thread() -> usize {
     thread_local!(static OWN: u8 = const { 0 });
     OWN.with(|own| std::ptr::from_ref(own).addr())

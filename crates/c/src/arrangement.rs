@@ -1,4 +1,4 @@
-//! Arrangements: other ways to run a frame, found by a search or read from JSON, and the arranged frames.
+//! Arrangements: frames rearranged to keep more traffic on chip, found by a search or read from JSON.
 
 use ash::vk;
 use std::ffi::c_void;
@@ -210,10 +210,10 @@ unsafe fn create(to: *mut ArrangementHandle, plan: &Plan, found: SearchResult) -
     unsafe { put(to, handle, "arrangement") }
 }
 
-/// Searches for another way to run a planned frame that keeps more of its traffic on chip: in another order, with merged passes, fused batches and
-/// strips. `plan` is a plan of the described frame. The result is a frame (`thCreateArrangedFrame`), planned like any other.
+/// Searches for an arrangement of a planned frame that keeps more of its traffic on chip: passes in another order, merged passes, fused batches and
+/// strips. `plan` is a plan of the described frame. The arranged frame (`thCreateArrangedFrame`) is planned like any other.
 ///
-/// It takes milliseconds to seconds; `ThSearchDesc::progress` can end it. `desc` may be null for the defaults.
+/// The search takes milliseconds to seconds; `ThSearchDesc::progress` can end it. `desc` may be null for the defaults.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thCreateArrangement")]

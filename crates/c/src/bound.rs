@@ -54,8 +54,8 @@ pub struct PassTarget {
     /// Per color attachment, the fragment output location that writes it (`VkRenderingAttachmentLocationInfo`); null unless the subpass uses local
     /// read.
     pub color_locations: *const u32,
-    /// Per color attachment, its input attachment index (`VkRenderingInputAttachmentIndexInfo`), with `VK_ATTACHMENT_UNUSED` for depth and stencil;
-    /// null unless the subpass uses local read.
+    /// Per color attachment, its input attachment index (`VkRenderingInputAttachmentIndexInfo`); set the depth and stencil indices to
+    /// `VK_ATTACHMENT_UNUSED`. Null unless the subpass uses local read.
     pub color_inputs: *const u32,
 }
 

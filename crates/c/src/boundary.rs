@@ -47,7 +47,10 @@ fn catch(
             let message = told.unwrap_or_else(|| text_of(payload.as_ref()).to_owned());
             // The payload's own destructor may panic.
             std::mem::forget(payload);
-            Fault::new(Status::ErrorInternal, format!("defect in tileheap: {message}"))
+            Fault::new(
+                Status::ErrorInternal,
+                format!("internal error in tileheap: {message}"),
+            )
         }
     };
     ErrorObject::set(error, function, &fault);
@@ -95,7 +98,7 @@ mod tests {
         let status = run("thLower", error, || panic!("`first` is {} after `last`", 3));
         assert_eq!(status, Status::ErrorInternal);
         let message = ErrorObject::message_of(error).unwrap();
-        let told = "thLower: defect in tileheap: `first` is 3 after `last`";
+        let told = "thLower: internal error in tileheap: `first` is 3 after `last`";
         assert!(message.starts_with(told), "{message}");
         assert!(message.contains("boundary.rs:"), "{message}");
         assert_eq!(run("thLower", error, || Ok(())), Status::Success);

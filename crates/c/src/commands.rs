@@ -103,7 +103,7 @@ fn discard(commands: CommandsHandle) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Ends the handle of a recording, and keeps its object for reuse.
+/// Removes the handle of a recording that has ended, and keeps its object for reuse.
 fn recycle(commands: CommandsHandle, object: Option<Arc<CommandsObject>>, frame: &DynamicFrameObject) {
     let removed = commands.destroy();
     debug_assert!(
@@ -165,7 +165,7 @@ fn record(
         Ok(begun) => recorder.detach(begun),
         Err(error) => {
             let removed = handles::remove::<CommandsObject>(handle);
-            debug_assert!(removed.is_ok(), "the handle was not returned yet");
+            debug_assert!(removed.is_ok(), "only this call knows the handle");
             return Err(error.into());
         }
     };
@@ -185,7 +185,7 @@ fn record(
 /// No dynamic state is set. Pipelines, descriptor sets, push constants and dynamic state that were bound before `thBeginPass` are undefined after it,
 /// since tileheap may bind its own pipelines between passes. Do not record barriers for resources of the frame.
 ///
-/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it renders
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the pass renders
 /// nothing in this frame.
 ///
 /// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn begin_pass(
 
 /// Begins the next subpass of the render pass that has begun. Subpasses that are not begun are empty.
 ///
-/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no pass has begun or it has no further subpass.
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no pass has begun, or the pass has no further subpass.
 ///
 /// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
 #[unsafe(export_name = "thNextSubpass")]
@@ -250,11 +250,11 @@ fn not_begun() -> Fault {
 /// Executes the secondary command buffers of a compute or transfer pass, whose tile memory is bound again after them, or the contents of the
 /// current subpass of a render pass with `TH_PASS_FLAG_SECONDARY`. Execute all contents of a subpass in one call.
 ///
-/// Those of a render pass must have been begun for this subpass in this frame with `thBeginSecondary`. They must be in the executable state, and
-/// not pending.
+/// Secondary command buffers of a render pass must have been begun for this subpass in this frame with `thBeginSecondary`. All must be in the
+/// executable state, and not pending.
 ///
-/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no pass has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it is a render pass with inline
-/// contents.
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no pass has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the pass is a render pass with
+/// inline contents.
 ///
 /// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
 #[unsafe(export_name = "thExecuteSecondaries")]
@@ -315,8 +315,8 @@ pub extern "C" fn end_pass(commands: CommandsHandle, error: ErrorHandle) -> Stat
 /// Skips a pass in this frame: one with `skippedOutputs`, or one that renders nothing (`thSetRenderArea`). Its barriers are recorded, and its
 /// attachments are loaded, cleared and stored as usual.
 ///
-/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it cannot be
-/// left out.
+/// Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the pass must not
+/// be skipped.
 ///
 /// Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
 #[unsafe(export_name = "thSkipPass")]

@@ -146,7 +146,7 @@ impl std::ops::Deref for DeviceInUse<'_> {
     type Target = Device;
 
     fn deref(&self) -> &Device {
-        self.0.as_ref().expect("checked before")
+        self.0.as_ref().expect("the guard is of an existing device")
     }
 }
 

@@ -40,8 +40,8 @@ pub struct SelectedFrame {
     /// The parity of this frame, which selects the current copy of each history resource.
     pub parity: Parity,
     /// Identifies the images and buffers bound for the description: a key for descriptor sets. Numbers are not reused on the device. A description
-    /// gets a new number if its memory was replaced or it was not selected for 1024 frames. Objects of an old number are destroyed once the device
-    /// has completed the frames that use them.
+    /// gets a new number if its memory was replaced, and may get one if it was not selected for 1024 frames. Objects of an old number are destroyed
+    /// once the device has completed the frames that use them.
     pub bound: u64,
     /// The number of passes of the description.
     pub pass_count: u32,
@@ -171,15 +171,15 @@ pub unsafe extern "C" fn create_dynamic_frame(
 /// comparison and allocates nothing. Until the frame is begun, another one can be selected instead. Structures and arrays are read during the call
 /// only.
 ///
-/// Histories are identified by name: a history that is declared as in an earlier description keeps its contents, even if other descriptions were
+/// History resources are identified by name: one that is declared as in an earlier description keeps its contents, even if other descriptions were
 /// selected in between.
 ///
 /// Pointers of `thGetPassTarget` are valid until the next call. If debug names are enabled, no other thread may use
 /// objects of the frame during the call, to record commands or update descriptors.
 ///
-/// Fails with `TH_STATUS_ERROR_INVALID_FRAME` and `TH_STATUS_ERROR_CANNOT_PLAN` as `thCreateFrame` and `thCreatePlan`, with
-/// `TH_STATUS_ERROR_OUT_OF_MEMORY` if memory runs out, and with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded. Objects
-/// that are already bound stay bound, but no frame is selected after an error.
+/// Fails with `TH_STATUS_ERROR_INVALID_FRAME` and `TH_STATUS_ERROR_CANNOT_PLAN` like `thCreateFrame` and `thCreatePlan`, with
+/// `TH_STATUS_ERROR_OUT_OF_MEMORY` if memory runs out, and with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded. Objects that are already
+/// bound stay bound, but no frame is selected after an error.
 ///
 /// Thread safety: no other thread may use the frame during the call, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
 #[unsafe(export_name = "thSelectFrame")]
@@ -200,7 +200,7 @@ pub unsafe extern "C" fn select_frame(
 /// Passes, resources and command buffers have the indices of `created`; `thGetFrameOrigins` has the described passes that each pass runs. Passes without
 /// described ones, which copy images into strips and out of them, are recorded by the library: neither begin nor skip them.
 ///
-/// Fails as `thSelectFrame`.
+/// Fails like `thSelectFrame`.
 ///
 /// Thread safety: as `thSelectFrame`. Functions that must not be called during that one must not be called during this one.
 #[unsafe(export_name = "thSelectCreatedFrame")]

@@ -13,8 +13,8 @@ use crate::structs::{self, begin, put, write};
 /// frame has three values. The frame is measured and planned like any other, and the traffic in the totals of its plans is that of the described
 /// frame.
 ///
-/// External and history resources keep their last value, and their contents from before the frame; pinned and excluded ones are unchanged. A frame
-/// without a resource that has several values is returned as it is.
+/// External and history resources keep their last value, and their contents from before the frame; pinned and excluded ones are unchanged. If no
+/// resource has several values, the frame is returned unchanged.
 ///
 /// Fails with `TH_STATUS_ERROR_INVALID_FRAME` if the frame would have too many resources.
 ///
@@ -56,8 +56,8 @@ pub unsafe extern "C" fn create_input_frame(
 }
 
 /// Returns the arrays that map a frame back to the described one: a frame of values, an arranged frame, or the frame of a plan, whose passes and
-/// resources the rows of tables name. In a frame that was not made from another, each pass and resource maps to itself. The arrays are valid until
-/// the frame is destroyed.
+/// resources the tables refer to. In a frame that was not made from another, each pass and resource maps to itself. The arrays are valid until the
+/// frame is destroyed.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thGetFrameOrigins")]

@@ -82,7 +82,8 @@ pub struct ResourceInfo {
     pub resource_type: ResourceType,
     /// The name of the resource.
     pub name: StringView,
-    /// The time for which the contents of the resource are needed. Swapchain images and buffers that are read back are external.
+    /// The time for which the contents of the resource are needed; `TH_PERSISTENCE_EXTERNAL` also for swapchain images and for buffers that are read
+    /// back.
     pub persistence: Persistence,
     /// The first pass that uses the resource.
     pub first_pass: u32,
@@ -130,7 +131,7 @@ pub struct PassInfo {
     pub end_access: u32,
     /// The area that a render pass renders to.
     pub area: vk::Rect2D,
-    /// The layers that a render pass renders to.
+    /// The number of layers that a render pass renders to.
     pub layers: u32,
     /// The view mask of multiview; 0 without multiview.
     pub view_mask: u32,
@@ -388,7 +389,7 @@ pub unsafe extern "C" fn get_frame_name(
 
 /// Finds the index of the object with a given name.
 ///
-/// Fails with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the frame does not have the name.
+/// Fails with `TH_STATUS_ERROR_INVALID_ARGUMENT` if no object of this kind has the name.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thFindFrameName")]

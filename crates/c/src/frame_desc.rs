@@ -71,9 +71,9 @@ pub struct ResourceDesc {
     pub persistence: PersistenceValue,
     /// The constraint on placing the resource in tile memory.
     pub tile_constraint: TileConstraintValue,
-    /// The state before the frame, of external resources.
+    /// The state of an external resource before the frame.
     pub entry: ExternalState,
-    /// The state after the frame, of external resources.
+    /// The state of an external resource after the frame.
     pub exit: ExternalState,
     /// Bits of `ThResourceFlag`.
     pub flags: ResourceFlags,
@@ -138,7 +138,7 @@ pub struct AccessDesc {
     pub resolve_source: u32,
     /// The maximum distance of a read from the fragment's own pixel, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere.
     pub reach_texels: u32,
-    /// The bytes of memory traffic per frame that keeping the resource on chip for this access was measured to save, with `TH_ACCESS_FLAG_MEASURED`.
+    /// The measured savings of keeping the resource on chip for this access, in bytes of memory traffic per frame, with `TH_ACCESS_FLAG_MEASURED`.
     pub measured_savings: u64,
 }
 

@@ -221,7 +221,7 @@ impl<T> Exclusive<T> {
         })
     }
 
-    /// Locks the value in order to destroy it: waits for calls that use it, and ignores that one of them may have panicked.
+    /// Locks the value in order to destroy it: waits for calls that use it, and ignores poisoning by a call that panicked.
     pub(crate) fn wait(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -24,7 +24,8 @@ pub struct ImportedImage {
     pub reserved: u32,
     /// The image, of the described format, extent and usage.
     pub image: vk::Image,
-    /// A view of the image, usable as an attachment if the frame uses it as one. If all passes use a single part of the image, a view of that part.
+    /// A view of the whole image, usable as an attachment if the frame uses the image as one. If all passes use the same part of the image, the view
+    /// may show only that part.
     pub view: vk::ImageView,
 }
 

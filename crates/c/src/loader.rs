@@ -161,7 +161,7 @@ const CAPABILITY_FUNCTIONS: [(Capabilities, u32, &[&CStr]); 9] = {
     ]
 };
 
-/// Loads the functions of a device with these capabilities, on a version of Vulkan.
+/// Loads the functions of a device that has these capabilities and supports this version of Vulkan.
 ///
 /// # Safety
 /// The device is null or alive, and one of the instance.
@@ -197,7 +197,8 @@ pub(crate) unsafe fn device(
             if !is_there(&name) {
                 let why = match *capability {
                     Capabilities::DEBUG_UTILS => {
-                        ": create the instance with VK_EXT_debug_utils, or the additions without debugNames"
+                        ": create the instance with VK_EXT_debug_utils, \
+                         or create the device additions with debugNames set to VK_FALSE"
                     }
                     _ => ": create the device with thGetDeviceCreateInfo",
                 };

@@ -264,7 +264,7 @@ struct Current {
 }
 
 impl Lowering {
-    /// Lowers a plan in a situation (queues, parity, earlier uses), and replaces the tables.
+    /// Lowers a plan with these inputs (queues, parity, earlier uses), and replaces the tables.
     fn lower(&mut self, plan: Arc<Checked<Plan>>, situation: LoweringDesc) -> Result<(), Fault> {
         let mut device_queues = Vec::new();
         if let Some(before) = self.current.take() {
@@ -291,7 +291,7 @@ impl Lowering {
         })
     }
 
-    /// The situation of the frame that follows the tables, built in the memory of `spare`.
+    /// Returns the inputs for the frame after the one that was lowered last, built in the memory of `spare`.
     fn next(
         &self,
         plan: &Arc<Checked<Plan>>,
@@ -326,7 +326,7 @@ impl Lowering {
     }
 }
 
-/// The situation of the first frame of a plan that declares this number of queues, built in the memory of `spare`.
+/// Returns the inputs for the first frame of a plan whose frame declares this number of queues, built in the memory of `spare`.
 fn first(queues: &Queues, declared: usize, spare: Option<LoweringDesc>) -> LoweringDesc {
     let Some(mut first) = spare.filter(|spare| {
         let known = spare.queues.declared().iter();

@@ -86,8 +86,8 @@ pub struct PlanDesc {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct PlannedResource {
-    /// The placements of the resource, a run of `ThPlanArrays::placements`: none if it is unused, two for a history whose previous version is read,
-    /// one for each memory object if a tile resident has several.
+    /// The placements of the resource, a run of `ThPlanArrays::placements`: none if it is unused, two for a history resource whose previous version
+    /// is read, one for each memory object if a tile resident has several.
     pub placements: Run,
 }
 
@@ -480,8 +480,8 @@ pub unsafe extern "C" fn compare_plans(
     })
 }
 
-/// Adds a plan that was made elsewhere, for example on another thread, to a planner, which returns it for its inputs from now on. `adopted` is false
-/// if the planner already has one that is proved to be no worse.
+/// Adds a plan that was made elsewhere, for example on another thread, to a planner, which then returns it for the same inputs. `adopted` is false if
+/// the planner already has one that is proved to be no worse.
 ///
 /// Thread safety: a planner may be used by one call at a time.
 #[unsafe(export_name = "thAdoptPlan")]

@@ -136,7 +136,7 @@ pub unsafe extern "C" fn set_render_area(
 /// `vkEndCommandBuffer`, and pass it to `thExecuteSecondaries`.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if there is no such pass or
-/// subpass, or it is not a render pass.
+/// subpass, or the pass is not a render pass.
 ///
 /// Thread safety: may be called by several threads at once, with different command buffers and pools.
 #[unsafe(export_name = "thBeginSecondary")]
@@ -201,8 +201,8 @@ pub extern "C" fn bind_secondary_tile_memory(
 /// Submits the frame: each described submit as one call, with the semaphores and fences that track frames.
 ///
 /// Fails with `TH_STATUS_ERROR_WRONG_STATE` if a command buffer was not recorded or a semaphore is not imported; end the recordings, or call
-/// `thDiscardFrame`. After an error of Vulkan, part of the frame may run and no other can begin: destroy the dynamic frame and create
-/// another, or abandon it if the device is lost.
+/// `thDiscardFrame`. After a Vulkan error, part of the frame may run and no other can begin: destroy the dynamic frame and create another, or abandon
+/// it if the device is lost.
 ///
 /// Thread safety: no other thread may use the frame during the call, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`. The
 /// queues of the device are locked during the call: other submissions, presents and `vkDeviceWaitIdle` of the program must go through
@@ -225,7 +225,7 @@ pub extern "C" fn submit_frame(frame: DynamicFrameHandle, error: ErrorHandle) ->
 
 /// Like `thSubmitFrame`, but the program makes the calls: `submit` is called for each of them, in order, before the function returns.
 ///
-/// Fails with `TH_STATUS_ERROR_VULKAN`, or the status for its result, if `submit` returns an error.
+/// Fails with `TH_STATUS_ERROR_VULKAN`, or with the status that corresponds to the result, if `submit` returns an error.
 ///
 /// Thread safety: as `thSubmitFrame`. The callback must not call functions of devices and dynamic frames.
 #[unsafe(export_name = "thSubmitFrameWith")]

@@ -326,7 +326,7 @@ fn answer_of(
     let types = profile.memory_types.len() as u32;
     if memory_type_bits == 0 || memory_type_bits.checked_shr(types).unwrap_or(0) != 0 {
         return Err(Fault::argument(format!(
-            "is {memory_type_bits:#b}: at least one bit must be set, and only bits of memory types of the profile, which has {}",
+            "is {memory_type_bits:#b}: it must have at least one bit, and only bits of the profile's {}",
             counted(types as usize, "memory type")
         ))
         .within("requirements.memoryTypeBits"));

@@ -37,7 +37,8 @@ pub struct Capture {
     pub frame: u64,
     /// The event that ended the frame.
     pub border: FrameBoundary,
-    /// The result of the search that chose this frame, which is empty if the program ended first; `None` if it was requested by its number.
+    /// The result of the search that chose this frame, empty if the frame was written because the program ended first; `None` if the frame was
+    /// requested by its number.
     #[serde(skip_serializing_if = "is_default")]
     pub choice: Option<FrameChoice>,
     /// True if the next frame was also captured, and compared with this one.

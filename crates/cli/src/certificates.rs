@@ -33,7 +33,7 @@ pub(crate) fn is_one(text: &str) -> bool {
     serde_json::from_str(text).is_ok_and(|header: Header| header.format == FORMAT)
 }
 
-/// A certificate as JSON.
+/// Converts a certificate to JSON.
 pub(crate) fn write(table: &Table, certificate: &Certificate) -> String {
     let id = |item: u32| table.ids[item as usize].to_string();
     let branches = certificate.branches.iter();

@@ -33,7 +33,7 @@ pub(crate) fn read<T: Document>(text: &str) -> Result<T, String> {
     Ok(document)
 }
 
-/// A document as indented text.
+/// Converts a document to indented text.
 pub(crate) fn write<T: Document + Serialize>(document: &T) -> String {
     #[derive(Serialize)]
     struct Headed<'a, T> {
@@ -309,7 +309,7 @@ impl TensorLocation {
         }
     }
 
-    /// The location in words, with memories named by `memory`: `round 0 sram at 0 B, then in turn (sram at 4,096 B; sram at 0 B)`.
+    /// The location in words, with memories named by `memory`: `iteration 0: sram at 0 B, then cyclically (sram at 4,096 B; sram at 0 B)`.
     pub(crate) fn in_words(&self, memory: &dyn Fn(usize) -> String) -> String {
         let list = |places: &[TensorLocation], between: &str| {
             let all: Vec<String> = places.iter().map(|place| place.in_words(memory)).collect();
@@ -322,12 +322,16 @@ impl TensorLocation {
             TensorLocation::PerRound { first, repeat } => {
                 let turns = match repeat.len() {
                     1 => list(repeat, ""),
-                    _ => format!("in turn ({})", list(repeat, "; ")),
+                    _ => format!("cyclically ({})", list(repeat, "; ")),
                 };
                 match first.len() {
                     0 => turns,
-                    1 => format!("round 0 {}, then {turns}", list(first, "")),
-                    count => format!("rounds 0 to {} ({}), then {turns}", count - 1, list(first, "; ")),
+                    1 => format!("iteration 0: {}, then {turns}", list(first, "")),
+                    count => format!(
+                        "iterations 0 to {}: ({}), then {turns}",
+                        count - 1,
+                        list(first, "; ")
+                    ),
                 }
             }
             TensorLocation::AtExit(exits) if exits.len() == 1 => list(exits, ""),

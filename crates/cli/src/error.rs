@@ -40,17 +40,17 @@ impl Error {
         Error::Usage(message.into())
     }
 
-    /// A negative answer; the message states the reason.
+    /// Creates an error for a negative answer; the message states the reason.
     pub(crate) fn negative(message: impl Into<String>) -> Error {
         Error::Failed(NEGATIVE_ANSWER, message.into())
     }
 
-    /// An error about a named file or option.
+    /// Creates an error about a named file or option.
     pub(crate) fn of(name: impl fmt::Display, error: impl fmt::Display) -> Error {
         Error::Message(format!("{name}: {error}"))
     }
 
-    /// An error about a file that cannot be written; `instead` is the suggestion.
+    /// Creates an error about a file that cannot be written; `instead` is what the message suggests to choose.
     pub(crate) fn cannot_write(path: &Path, error: &io::Error, instead: &str) -> Error {
         Error::Message(format!(
             "cannot write `{}`: {error}: choose {instead}",
@@ -58,7 +58,7 @@ impl Error {
         ))
     }
 
-    /// Prints the error, if there is something to print.
+    /// Prints the error's message, if there is one, and returns the exit status.
     pub(crate) fn report(self) -> ExitCode {
         match self {
             Error::BrokenPipe => ExitCode::SUCCESS,
@@ -131,7 +131,7 @@ const RENAMED: [(&[&str], &str, &str); 7] = [
     (&["replay"], "--bound", "--lower-bound"),
 ];
 
-/// The old and the new name of an unknown option of a command.
+/// Returns the old and the new name of a renamed option, if the error is about its old name.
 fn renamed_option(error: &clap::Error, command: Option<&str>) -> Option<(&'static str, &'static str)> {
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
         return None;

@@ -1,4 +1,4 @@
-//! Ctrl-C: it ends a search with the best answer so far, and otherwise the command.
+//! Lets Ctrl-C end a search with the best answer so far; a second Ctrl-C, or one outside a search, ends the command.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};

@@ -27,7 +27,7 @@ use crate::input::shown;
 #[cfg(unix)]
 use crate::interrupt::interrupt;
 
-/// A layer of this project.
+/// One of this project's Vulkan layers.
 pub(crate) struct Layer {
     /// The name that the loader uses.
     name: &'static str,
@@ -137,7 +137,7 @@ impl Layer {
         folders
     }
 
-    /// A command that runs a program with the layer in `folder`, below the layers that the environment names.
+    /// Builds a command that runs a program with the layer in `folder`, below the layers that the environment names.
     pub(crate) fn command(&self, folder: &Path, program: &[OsString]) -> Result<Command> {
         let [program, rest @ ..] = program else {
             return Err(Error::usage("no program given: name it after --"));
@@ -155,8 +155,8 @@ impl Layer {
         Ok(command)
     }
 
-    /// The folders that a variable lists, with `folder` before the first one that has a manifest of this layer, because the loader uses the first. If
-    /// none has one, `folder` is last, because Debian 12's loader (1.3.239) orders layers by their folders, and validation belongs above.
+    /// The folders that a variable lists, with `folder` before the first one that has a manifest of this layer, because the loader uses the first. If none has
+    /// one, `folder` is last, because Debian 12's loader (1.3.239) orders layers by their folders, and the validation layer belongs above this one.
     fn path_with(&self, variable: &str, folder: &Path) -> Result<OsString> {
         let mut folders: Vec<_> = paths_in(variable, OsString::new()).collect();
         let manifest = self.manifest();

@@ -15,7 +15,7 @@ impl Output {
         Output { file: None }
     }
 
-    /// The file, or standard output for `None`.
+    /// Creates an output to a file, or to standard output for `None`.
     pub(crate) fn to(file: Option<PathBuf>) -> Output {
         Output { file }
     }

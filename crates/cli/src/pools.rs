@@ -61,12 +61,12 @@ pub(crate) fn read(file: &Path, text: &str) -> Result<PoolsProblem> {
 pub(crate) fn pack(problem: &PoolsProblem, budget: Steps, watch: ProgressCallback<'_>) -> PoolsAnswer {
     let answer = solve(problem, budget, watch);
     if let Some(packing) = &answer.packing {
-        check(problem, packing).expect("an answer passes the checker");
+        check(problem, packing).expect("every answer passes the checker");
     }
     answer
 }
 
-/// Says that nothing is proved, and which limit ended the search.
+/// Returns a phrase saying that nothing is proved, and which limit ended the search.
 pub(crate) fn unproved(verdict: Verdict, found: bool) -> &'static str {
     match (verdict, found) {
         (Verdict::Interrupted, true) => "none before the time limit or Ctrl-C",

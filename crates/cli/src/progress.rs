@@ -17,7 +17,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Progress of `length` units; 0 if unknown.
+    /// Creates a progress line for `length` units of work; 0 if the length is unknown.
     pub(crate) fn new(what: &'static str, length: u64) -> Progress {
         // indicatif draws on terminals only, and without colors for `NO_COLOR`.
         let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::hidden());
@@ -26,7 +26,7 @@ impl Progress {
         } else {
             "{msg} {bar:30} {percent:>3} %, {elapsed}"
         };
-        bar.set_style(ProgressStyle::with_template(form).expect("every form is valid"));
+        bar.set_style(ProgressStyle::with_template(form).expect("every progress template is valid"));
         bar.set_message(what);
         let (over, done) = channel();
         let shown = bar.clone();

@@ -136,7 +136,7 @@ impl Table {
         Ok(table)
     }
 
-    /// The table with these offsets, in the column `offset`, which is added if there was none.
+    /// Returns the table as CSV with these offsets, in the column `offset`, which is added if there was none.
     pub(crate) fn with_offsets(&self, offsets: &[Option<Bytes>]) -> String {
         let mut writer = WriterBuilder::new().from_writer(Vec::new());
         let offsets = offsets

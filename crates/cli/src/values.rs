@@ -130,7 +130,7 @@ pub(crate) fn parse_factor(text: &str) -> Result<f64, String> {
     factor.ok_or_else(|| "expected a factor of at least 1 and at most 1,000,000, such as 1.5".to_owned())
 }
 
-/// Search steps; `none` for no limit.
+/// Maximum number of search steps: a number, or `none` for no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget(pub(crate) u64);
 

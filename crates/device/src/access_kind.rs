@@ -17,7 +17,7 @@ pub enum PassKind {
     Render,
     /// Dispatches and other action commands outside a render pass.
     Compute,
-    /// Copies, blits, fills, clears.
+    /// Copies, blits, resolves, fills and clears.
     Transfer,
 }
 
@@ -28,7 +28,7 @@ enum Accessor {
     Attachment,
     /// Shaders, in the stages of the pass's kind unless others are named.
     Shader,
-    /// Copy, blit, fill and clear commands.
+    /// Copy, blit, resolve, fill and clear commands.
     Transfer,
     /// The fixed-function stages that fetch vertices, indices and parameters.
     Fetch,
@@ -99,7 +99,7 @@ macro_rules! access_kinds {
 }
 
 access_kinds! {
-    /// A color attachment; the n-th of a pass is attachment n.
+    /// A color attachment; those of a pass are numbered from 0, in the order of their accesses.
     ColorAttachment {
         accessor: Accessor::Attachment,
         image: [I::COLOR_ATTACHMENT; 2],
@@ -302,7 +302,7 @@ impl AccessKinds {
         AccessKinds(kinds)
     }
 
-    /// The set with one more kind.
+    /// Returns the set with `kind` added.
     #[must_use]
     #[inline]
     pub const fn with(self, kind: AccessKind) -> AccessKinds {
@@ -342,7 +342,7 @@ impl AccessKind {
         AccessKinds::SHADERS.contains(self)
     }
 
-    /// Returns true if a copy, blit, fill or clear command accesses the resource.
+    /// Returns true if a copy, blit, resolve, fill or clear command accesses the resource.
     #[inline]
     pub const fn is_transfer(self) -> bool {
         AccessKinds::TRANSFERS.contains(self)
@@ -376,7 +376,8 @@ impl AccessKind {
 
     /// The stages in which a pass of kind `pass` performs this access, unless the caller names others.
     ///
-    /// In a render pass, input attachments are read by fragment shaders; other shader accesses may be in any of its shader stages.
+    /// In a render pass, fragment shaders read input attachments, fragment shaders and per-tile dispatches access tile attachments, and any graphics shader
+    /// stage may perform the other shader accesses.
     #[inline]
     pub fn default_stages(self, pass: PassKind) -> vk::PipelineStageFlags2 {
         match (self.is_shader(), pass) {

@@ -7,7 +7,7 @@ use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use crate::ffi;
 
-/// Stands for operations that no pipeline stage performs: layout transitions and queue family transfers. Only `ALL_COMMANDS` includes them;
+/// Stands for operations that no pipeline stage performs: layout transitions and queue family ownership transfers. Only `ALL_COMMANDS` includes them;
 /// no flag of Vulkan has this bit.
 pub const NO_STAGE: S = S::from_raw(1 << 63);
 

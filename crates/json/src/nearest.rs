@@ -16,7 +16,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     for candidate in candidates {
         let upper = candidate.to_ascii_uppercase();
         let contained = wanted.len() >= 3 && upper.contains(&wanted);
-        // The prefix and suffix that all names have do not count; a contained word costs an eighth of the characters that it lacks.
+        // The prefix and suffix that all names share must not outweigh a contained word: missing characters then cost an eighth of an edit each.
         let distance = if contained {
             upper.len().abs_diff(wanted.len()).div_ceil(8)
         } else {

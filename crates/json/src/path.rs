@@ -14,7 +14,7 @@ enum Inside {
 /// The path of fields and indices to the position at which a parser stopped: `submits[0].batches[1].waits`. Empty for the document
 /// itself. `line` counts from 1, `column` is the number of bytes in the line before the position.
 ///
-/// If an object ends there, the path is that of its last value where `is_of_last_value` returns true for the text before the closing brace.
+/// If an object ends there, the path is that of its last value if `is_of_last_value` returns true for the text before the closing brace.
 pub(crate) fn of(text: &str, line: usize, column: usize, is_of_last_value: impl Fn(&str) -> bool) -> String {
     let lines = text.match_indices('\n').map(|(at, _)| at + 1);
     let start = std::iter::once(0).chain(lines).nth(line.saturating_sub(1));

@@ -17,8 +17,8 @@ pub enum BlitReads {
 impl BlitReads {
     /// Returns the texels that a blit between regions of these extents reads: if it shrinks an image, the filter may skip some.
     ///
-    /// Source: "Image Copies With Scaling": without a filter each written texel reads one, with a linear filter the nearest two in each direction,
-    /// so that all are read at half the size.
+    /// Source: "Image Copies With Scaling": with a nearest filter, each written texel reads one texel; with a linear filter, it reads the nearest two
+    /// in each direction, so that a blit to half the size reads all texels.
     pub fn of(filter: vk::Filter, source: vk::Extent3D, target: vk::Extent3D) -> BlitReads {
         let read_by_each = if filter == vk::Filter::NEAREST { 1 } else { 2 };
         let reads_all = |(from, to): (u32, u32)| u64::from(from) <= u64::from(to) * read_by_each;

@@ -4,8 +4,8 @@
 //! the application's   A ─► TILE ─► B ─► C ─► D         TILE is ours, C has our usage bit
 //! passed down         A' ───────► B' ─► C' ─► D        copies up to the last change, then the application's own
 //! ```
-//! A structure of unknown type has unknown size, so copying ends before it: the rest is passed as it is, and drivers
-//! ignore structures that they do not know.
+//! A structure of unknown type has unknown size, so copying ends before it: the rest is passed on unchanged, and drivers ignore structures that they
+//! do not know.
 
 use std::ffi::c_void;
 use std::ptr;

@@ -8,7 +8,7 @@ pub type EntryPoint = unsafe extern "system" fn();
 /// Converts bytes whose only NUL is the last one to a C string.
 ///
 /// # Panics
-/// If they are not such bytes; in a constant, at compile time.
+/// If the last byte is not the only NUL; in a constant, at compile time.
 pub const fn c_name(bytes: &'static [u8]) -> &'static CStr {
     match CStr::from_bytes_with_nul(bytes) {
         Ok(name) => name,

@@ -1,4 +1,4 @@
-//! Ownership of resources by queue families, as `VK_KHR_maintenance9` changes its rules.
+//! Queue family ownership of resources, under the rules of `VK_KHR_maintenance9`.
 //!
 //! Source: "Resource Sharing Mode" of the specification.
 
@@ -15,7 +15,7 @@ pub fn enables_maintenance9(info: &vk::DeviceCreateInfo<'_>) -> bool {
     features.is_some_and(|features| features.maintenance9 != 0)
 }
 
-/// For each queue family, the families that acquire images with optimal tiling from it without a transfer, as a mask. `query` is
+/// For each queue family, a mask of the families that can use its images with optimal tiling without an ownership transfer. `query` is
 /// `vkGetPhysicalDeviceQueueFamilyProperties2` of a physical device with `VK_KHR_maintenance9`.
 pub fn implicit_transfers(query: impl Fn(*mut u32, *mut vk::QueueFamilyProperties2<'_>)) -> Vec<u32> {
     let mut count = 0;

@@ -108,7 +108,7 @@ fn key_and_text(setting: &vk::LayerSettingEXT<'_>) -> Option<(String, String)> {
     if setting.value_count == 0 || setting.p_values.is_null() {
         return None;
     }
-    // The type determines the type of the values, and there is at least one.
+    // `ty` determines the type of the values, and there is at least one value.
     let values = setting.p_values;
     let value = match setting.ty {
         T::BOOL32 => (*given!(values.cast::<u32>()) != 0).to_string(),

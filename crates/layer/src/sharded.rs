@@ -35,12 +35,12 @@ impl<T> Sharded<T> {
         self.shard(handle).write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets a handle's state.
+    /// Sets the value of a handle.
     pub fn insert(&self, handle: u64, value: T) {
         self.write(handle).insert(handle, value);
     }
 
-    /// Removes a handle, and returns its state.
+    /// Removes a handle, and returns its value.
     pub fn remove(&self, handle: u64) -> Option<T> {
         // Most destroyed handles were never inserted.
         if !self.read(handle).contains_key(&handle) {
@@ -52,7 +52,7 @@ impl<T> Sharded<T> {
         removed
     }
 
-    /// Applies `use_it` to a handle's state.
+    /// Applies `use_it` to the value of a handle.
     pub fn with<R>(&self, handle: u64, use_it: impl FnOnce(&T) -> R) -> Option<R> {
         self.read(handle).get(&handle).map(use_it)
     }
@@ -71,7 +71,7 @@ impl<T> Sharded<T> {
         }
     }
 
-    /// Folds over the state of every handle, in no particular order.
+    /// Folds over the values of all handles, in no particular order.
     pub fn fold<R>(&self, start: R, take: impl Fn(R, &T) -> R) -> R {
         self.shards.iter().fold(start, |so_far, shard| {
             let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
@@ -88,7 +88,7 @@ fn free_empty<T>(shard: &mut HandleMap<T>) {
 }
 
 impl<T: Clone> Sharded<T> {
-    /// A handle's state.
+    /// The value of a handle.
     pub fn get(&self, handle: u64) -> Option<T> {
         self.with(handle, T::clone)
     }

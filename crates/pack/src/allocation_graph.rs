@@ -48,7 +48,7 @@ pub struct AllocationEdge {
 pub struct AllocationGraph {
     /// The edges, sorted by endpoints and offset.
     pub edges: Vec<AllocationEdge>,
-    /// Size of the block.
+    /// The height of the packing: the sum of the source's weights.
     pub height: Bytes,
 }
 

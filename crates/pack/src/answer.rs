@@ -63,7 +63,7 @@ pub struct Progress {
 /// A caller's callback: `Break` ends the search, and the answer is [`Verdict::Interrupted`].
 pub type ProgressCallback<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
-/// The answer of [`minimise`](super::minimise()) and [`fit`](super::fit()). The default answer states nothing.
+/// The answer of [`minimise`](super::minimise()) and [`fit`](super::fit()). The default answer contains no packing and proves nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// The lowest packing found; `None` if none was found that respects the upper bounds on offsets and the capacity.

@@ -29,7 +29,8 @@ pub(super) struct ByBirth {
 }
 
 impl ByBirth {
-    /// Writes the offsets of all units: in order of first use; at the same step, the longest lifetime first; empty lifetimes last.
+    /// Writes the offsets of all units, which are placed in order of first use: at the same step, units with longer lifetimes first; units with empty
+    /// lifetimes last.
     pub(super) fn place(
         &mut self,
         problem: &Problem,
@@ -166,7 +167,7 @@ impl Gaps {
         offset
     }
 
-    /// Takes free bytes.
+    /// Takes `size` free bytes at `offset`.
     fn take_at(&mut self, offset: u64, size: u64) {
         let after = self.gaps.partition_point(|&(start, _)| start <= offset);
         self.split(after - 1, offset, size);
@@ -204,7 +205,7 @@ impl Gaps {
         }
     }
 
-    /// Iterates over the taken bytes between the gaps.
+    /// Iterates over the taken bytes between the gaps, as `[offset, end)`.
     fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
         let mut cursor = 0;
         self.gaps.iter().filter_map(move |&(start, end)| {

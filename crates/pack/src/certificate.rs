@@ -82,7 +82,7 @@ pub(super) struct Body {
     spans: Vec<Span>,
 }
 
-/// The listed items as bodies, and the sets of those that must not share bytes. Decides from an order of the bodies whether they can be packed up to a limit.
+/// The listed items as bodies, and the sets of bodies that must not share bytes. Decides whether bodies in a given order can be packed up to a limit.
 #[derive(Debug)]
 pub(super) struct OrderTask {
     pub(super) bodies: Vec<Body>,
@@ -193,7 +193,7 @@ impl OrderTask {
         i128::from(orders.windows[second].1) - end
     }
 
-    /// Returns true if, for some offset, the bodies of a clique that must end at or below it do not fit there.
+    /// Returns true if, for some offset, the bodies of a clique that must end at or below this offset do not fit below it.
     fn overflows(&self, orders: &Orders, clique: &[usize]) -> bool {
         let padded = self.padded(orders, clique.iter().copied(), 0);
         let mut ends: Vec<u64> = padded.iter().map(|padded| padded.end).collect();

@@ -43,10 +43,10 @@ pub enum Error {
         alignment: Alignment,
     },
     /// Two items that must not share bytes are fixed at overlapping bytes: the lower index, then the higher one.
-    #[error("items {0} and {1} must not share bytes but are fixed at overlapping bytes")]
+    #[error("items {0} and {1} must not share bytes, but are fixed at overlapping bytes")]
     FixedCollision(u32, u32),
     /// An item that ends past the last address: its size and its offset.
-    #[error("item {0}, of {1} at {2}, ends past 2^64 - 1 B")]
+    #[error("item {0} of {1} at offset {2} ends past 2^64 - 1 B")]
     EndOverflow(u32, Bytes, Bytes),
     /// The sum of all sizes and alignments exceeds 2^64 - 1 when this item is added.
     #[error("the sum of sizes and alignments exceeds 2^64 - 1 B at item {0} of {1} with the alignment {2}")]
@@ -60,7 +60,8 @@ pub enum Error {
     /// An exclusive group that ends after the last item, or does not follow the group before it: its index, its first item, the item after its last, and the
     /// number of items.
     #[error(
-        "exclusive group {0} has the items [{1}, {2}): groups must be in ascending order, not overlap, and end at item {3} at most"
+        "exclusive group {0} has the items [{1}, {2}): groups must be in ascending order, must not overlap, \
+         and must end at {3}, the number of items, at most"
     )]
     ExclusiveGroup(usize, u32, u32, u32),
     /// Two items of an exclusive group are both placed.
@@ -231,7 +232,7 @@ impl Error {
 }
 
 fn whose(item: Option<u32>) -> String {
-    item.map_or("the buffer".to_owned(), |item| format!("item {item}"))
+    item.map_or("the block".to_owned(), |item| format!("item {item}"))
 }
 
 #[cfg(test)]

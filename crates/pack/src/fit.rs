@@ -11,7 +11,8 @@ use super::{Packer, Problem};
 use crate::units::Bytes;
 
 impl Packer {
-    /// Writes the packing found by `seek`, or an infeasible subset if `seek` returns true: no packing fits within the capacity.
+    /// Writes the packing found by `seek`, or an infeasible subset if no packing fits within the capacity: the lower bound exceeds it, or `seek` returns
+    /// true.
     pub(super) fn answer(
         &mut self,
         problem: &Problem,

@@ -77,7 +77,8 @@ pub(super) fn lowest(
     align_up(cursor, alignment)
 }
 
-/// Returns the offset of the smallest gap between `blocks` that holds `size` bytes, the lowest of equal ones; above all of them if no gap does.
+/// Returns the offset of the smallest gap between `blocks` that holds `size` bytes (the lowest one on a tie), or an offset above all blocks if no gap is
+/// large enough.
 pub(super) fn tightest(
     blocks: impl Iterator<Item = (u64, u64)>,
     size: u64,

@@ -17,7 +17,7 @@ use crate::units::{Alignment, Bytes, CompactSort, Span, Step};
 
 /// Maximum number of pieces on one side of a step; with more there are too many subsets.
 const MAX_PIECES_PER_SIDE: usize = 14;
-/// Maximum number of pieces of a rectangle, and of the pieces that begin it together.
+/// Maximum number of pieces of a rectangle; `MAX_BEGINS`: maximum number of pieces with which a rectangle begins.
 const MAX_PIECES: usize = 32;
 const MAX_BEGINS: usize = 3;
 /// Budget of steps for the search of a rectangle.

@@ -16,8 +16,8 @@ pub(super) struct Greedy {
     births: Vec<u32>,
     /// The last step (upper 64 bits) and the size (lower 64 bits) of each unit in `births`, in ascending order.
     deaths: Vec<u128>,
-    /// For each step at which a unit is first used: the complement of the live bytes (upper 96 bits), and the number of units first used up to it
-    /// (lower 32 bits).
+    /// For each step at which a unit is first used: the complement of the live bytes (upper 96 bits), and the number of units first used at or before the
+    /// step (lower 32 bits).
     steps: Vec<u128>,
     /// A binary tree over `births` with the last steps of the units that are not in the order yet.
     latest: Latest,

@@ -31,7 +31,8 @@ const CHEAPER_THAN_SEARCHING: usize = 2;
 const SHORT: u64 = 64;
 
 impl Packer {
-    /// Writes the best offsets found within the default budget to `rules.offsets`, or the offsets of a cheap rule if none met the upper bounds.
+    /// Writes the best offsets found within the default budget to `rules.offsets`, or those of a cheap rule if no packing was found that respects the upper
+    /// bounds on offsets.
     pub(super) fn improve(
         &mut self,
         problem: &Problem,
@@ -147,7 +148,7 @@ impl Packer {
         }
     }
 
-    /// Like [`Self::try_cheap`], for few units and without charge: the rules that reach the bound most often come first.
+    /// Like [`Self::try_cheap`], but for few units: the rules that reach the bound most often come first, and each counts as one step.
     fn try_cheap_for_few(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         let cheaper = if is_odd(problem) {
             1
@@ -165,7 +166,8 @@ impl Packer {
         }
     }
 
-    /// Returns the steps charged for placing all units in order: units with overlapping lifetimes are scanned, half of them placed.
+    /// Returns the number of steps charged for placing all units in order: each unit is compared with the units already placed that it must not share bytes
+    /// with.
     fn work_in_order(&mut self, problem: &Problem) -> u64 {
         let counts = self.rules.conflicts.count(problem);
         let others = counts.iter().map(|&others| u64::from(others));
@@ -209,9 +211,9 @@ impl Packer {
         }
     }
 
-    /// Runs the part of [`Strategy::Exact`](super::Strategy::Exact) with `budget` steps that tries capacities, as if the rules had found nothing: with
-    /// twice the budget, the answer is then not worse. From a packing that is almost as low as possible, the search tries other capacities, and those
-    /// that the exact search would have reached are sometimes not among them.
+    /// Runs the capacity search of [`Strategy::Exact`](super::Strategy::Exact) with `budget` steps, as if the rules had found nothing. With twice the budget,
+    /// the answer is then not worse than that of `Exact`: a search that starts from a nearly lowest packing tries other capacities, and may miss those with
+    /// which `Exact` succeeds.
     fn search_as_if_alone(&mut self, problem: &Problem, budget: u64, search: &mut SearchState<'_>) {
         let (height, found_by, whole, steps) = (search.height, search.found_by, search.budget, search.steps);
         refill(&mut self.kept, search.best.iter().copied());

@@ -1,4 +1,4 @@
-//! The problem: items, conflicts and capacity, validated once so that no solver has to.
+//! The problem: items, conflicts and capacity, validated once so that solvers do not have to.
 
 use serde::{Deserialize, Serialize};
 

@@ -239,7 +239,7 @@ impl Small {
         let mut common = each(clique).fold(u64::MAX, |common, piece| common & self.pieces[piece].rivals);
         while common != 0 {
             let largest = each(common).max_by_key(|&piece| self.pieces[piece].size);
-            let largest = largest.expect("some piece is left");
+            let largest = largest.expect("some piece conflicts with all members");
             clique |= 1 << largest;
             common &= self.pieces[largest].rivals;
         }
@@ -472,7 +472,7 @@ impl Small {
         while left != 0 {
             let start = |piece: usize| align_up(end.max(floors[piece]), self.pieces[piece].alignment);
             let starts = each(left).map(|piece| (start(piece).unwrap_or(u64::MAX), piece));
-            let (start, piece) = starts.min().expect("some piece is left");
+            let (start, piece) = starts.min().expect("some piece is not stacked yet");
             if start > self.pieces[piece].last {
                 return u64::MAX;
             }
@@ -527,7 +527,7 @@ impl Small {
         let (mut left, mut end) = (clique, 0u64);
         while left != 0 {
             let lowest = each(left).min_by_key(|&piece| floors[piece]);
-            let lowest = lowest.expect("some piece is left");
+            let lowest = lowest.expect("some piece is not stacked yet");
             end = end.max(floors[lowest]) + self.pieces[lowest].size;
             left &= !(1 << lowest);
         }

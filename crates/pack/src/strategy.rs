@@ -140,8 +140,8 @@ pub fn minimise(
 
 /// Looks for a packing within the problem's capacity (within 64 bits if there is none) and all bounds on offsets.
 ///
-/// The answer is proved with a packing, or proved without one. In the latter case it names the items that make packing impossible: the fewest live at
-/// one step that exceed the capacity if there are such, otherwise the smallest infeasible subset found by leaving items out in several orders.
+/// The answer is proved if it contains a packing, or if no packing exists. In the latter case it names items that cannot be packed together: the fewest
+/// items live at one step that exceed the capacity, if there are any; otherwise the smallest infeasible subset found by leaving items out in several orders.
 ///
 /// ```
 /// use std::ops::ControlFlow;

@@ -231,7 +231,7 @@ impl Source {
             decode(&bytes).map(|text| ImportedInput::parse(text, &options.inputs))
         });
         let read = read.map_err(|problem| {
-            let form = "give a graph as JSON, records as CSV or an ONNX file";
+            let form = "give a graph as JSON, records as CSV, or an ONNX file";
             error(format!("{problem}: {form}"), None::<u32>, py)
         })?;
         let read = read.map_err(|error| of_plan(&error, is_model, py))?;

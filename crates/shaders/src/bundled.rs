@@ -60,7 +60,8 @@ pub(crate) fn compile(
         .iter()
         .map(|(name, value)| (*name, Some(*value)))
         .collect();
-    let compiler = glslang::Compiler::acquire().ok_or_else(|| failed("glslang does not start".to_owned()))?;
+    let compiler =
+        glslang::Compiler::acquire().ok_or_else(|| failed("glslang could not be initialized".to_owned()))?;
     let source = ShaderSource::from(text);
     let mut includes = Includes(folder);
     ShaderInput::new(&source, stage, &options, Some(&defines), Some(&mut includes))
@@ -69,7 +70,7 @@ pub(crate) fn compile(
         .map_err(|error| failed(error.to_string()))
 }
 
-/// Resolves includes relative to this folder, which is the shader's, and nowhere else.
+/// Resolves all includes relative to this folder, which contains the shader.
 struct Includes(PathBuf);
 
 impl IncludeHandler for Includes {

@@ -59,7 +59,7 @@ impl Compiler {
             #[cfg(feature = "bundled")]
             None => crate::bundled::compile(source, stage, defines, minor),
             #[cfg(not(feature = "bundled"))]
-            None => unreachable!("`find` found no program"),
+            None => unreachable!("`find` returns an error if it finds no program"),
         }
     }
 

@@ -9,9 +9,9 @@ use crate::output::{fail, write_output};
 use crate::reflect::Interface;
 use crate::source::{Source, Stage};
 
-/// Compiles every `*.vert`, `*.frag` and `*.comp` of `folder` to SPIR-V 1.3 and writes `OUT_DIR/shaders.rs` with one `pub static GBUFFER_FRAG:
-/// Shader` per file, the type `Shader`, and functions that create the infos of set layouts and pipeline layouts of shaders. An error in a shader
-/// stops the build with its file and line.
+/// Compiles every `*.vert`, `*.frag` and `*.comp` of `folder` to SPIR-V 1.3 and writes `OUT_DIR/shaders.rs` with one `pub static GBUFFER_FRAG: Shader` per
+/// file, the types `Shader` and `Binding`, and functions that return the set layout bindings, descriptor pool sizes and push constant range of shaders. An
+/// error in a shader stops the build with its file and line.
 ///
 /// # Panics
 /// Outside a build script.

@@ -68,7 +68,7 @@ pub fn pool_sizes(
     bindings.iter().map(size).collect()
 }
 
-/// Returns the range of push constants that these shaders declare together; `None` if there are none.
+/// Returns the smallest range that covers the push constants of all these shaders; `None` if there are none.
 pub fn push_constant_range(shaders: &[&Shader]) -> Option<vk::PushConstantRange> {
     let with = || shaders.iter().filter(|shader| shader.push_constant_bytes > 0);
     Some(vk::PushConstantRange {

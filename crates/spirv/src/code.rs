@@ -183,7 +183,7 @@ fn cut(words: &[u32], at: usize) -> Result<Instruction, ShaderError> {
     if length > left || length < 1 + usize::from(shape.least) {
         let least = 1 + shape.least;
         let problem =
-            format!("Op{op:?} has {length} words, but must have {least} to {left}, the rest of the module");
+            format!("Op{op:?} has {length} words, but must have {least} to {left} (the rest of the module)");
         return Err(malformed(at, problem));
     }
     Ok(Instruction {

@@ -281,7 +281,7 @@ impl Invocations {
         }
     }
 
-    /// Returns the remaining values of an index; `None` if there are more than signed numbers can count.
+    /// Returns the remaining values of an index; `None` if they exceed the range of signed numbers.
     fn range(&mut self, index: InvocationIndex) -> Option<&mut Range<u64>> {
         let axis = self.0.get_mut(usize::from(index.axis))?;
         if axis.groups * u64::from(index.local_size) > MAX_INVOCATIONS {

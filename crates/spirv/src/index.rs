@@ -165,7 +165,7 @@ impl Indices<'_> {
         }
     }
 
-    /// Returns the component of `GlobalInvocationID` that a shader computes as `WorkgroupID * WorkgroupSize + LocalInvocationID`.
+    /// Returns the component of `GlobalInvocationId` that a shader computes as `WorkgroupId * WorkgroupSize + LocalInvocationId`.
     fn global_index(&self, sum: &Instruction, component: u32) -> Option<Value> {
         let code = &self.module.code;
         let factor = |product: &Instruction, n, component| {

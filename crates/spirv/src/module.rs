@@ -101,7 +101,9 @@ impl Module {
                 problem: problem.to_owned(),
             };
             match instruction.op {
-                Op::Function if open.is_some() => return Err(at("a function begins inside a function")),
+                Op::Function if open.is_some() => {
+                    return Err(at("a function begins inside another function"));
+                }
                 Op::Function => {
                     open = Some(module.functions.len());
                     let id = module.code.result(&instruction);

@@ -73,7 +73,7 @@ pub struct Hazard {
 }
 
 impl Action {
-    /// Returns `true` for writes; transitions and queue family transfers count as writes.
+    /// Returns `true` for writes; transitions and queue family ownership transfers count as writes.
     pub fn writes(self) -> bool {
         match self {
             Action::Access(_, access) => WRITES.contains(access),
@@ -132,7 +132,7 @@ pub enum LossReason {
     NeverWritten,
     /// A transition from `UNDEFINED`, a load or store operation `DONT_CARE`, or a release to another queue family without an acquire.
     Discarded(MemoryUse),
-    /// A write through a resource that interprets the bytes differently, or a queue family transfer of any other resource.
+    /// A write through a resource that interprets the bytes differently, or a queue family ownership transfer of another resource in the same bytes.
     Overwritten(MemoryUse),
     /// The contents are defined, but by a write through another resource that interprets the bytes consistently; this may be intended.
     WrittenThrough(MemoryUse),

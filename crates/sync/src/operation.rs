@@ -18,7 +18,7 @@ pub(crate) struct Subpass {
 }
 
 impl Subpass {
-    /// Returns the place of the layout transitions of an instance, which do not belong to any of its subpasses.
+    /// Returns the pseudo-subpass of the layout transitions of an instance, which do not belong to any of its subpasses.
     pub(crate) fn transitions(instance: u64) -> Subpass {
         Subpass {
             instance,
@@ -27,8 +27,8 @@ impl Subpass {
     }
 }
 
-/// Returns the place of commands that are ordered before a layout transition or queue family transfer; a later scope that includes the transition chains with
-/// these commands.
+/// Returns the pseudo-subpass for commands that are ordered before a layout transition or queue family ownership transfer. If a later scope includes the
+/// transition, it forms a dependency chain with these commands.
 pub(crate) fn through_transition(place: EnclosingSubpass) -> EnclosingSubpass {
     Some(Subpass {
         instance: place.map_or(0, |subpass| subpass.instance),
@@ -36,7 +36,7 @@ pub(crate) fn through_transition(place: EnclosingSubpass) -> EnclosingSubpass {
     })
 }
 
-/// Returns the place of commands that are ordered before a layout transition of a render pass instance, given its number.
+/// Returns the pseudo-subpass for commands that are ordered before a layout transition of a render pass instance; `number` is the number of the transition.
 pub(crate) fn through_pass_transition(instance: u64, number: u32) -> EnclosingSubpass {
     Some(Subpass {
         instance,
@@ -61,7 +61,7 @@ pub(crate) fn padded((first, end): (u64, u64), page: u64) -> (u64, u64) {
     (first - first % page, end.div_ceil(page).saturating_mul(page))
 }
 
-/// Accesses through a part of a resource, or of one that interprets its bytes consistently.
+/// Accesses through a part of a resource, or through a resource that interprets the same bytes consistently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AliasedPart {
     pub(crate) class: ResourceId,
@@ -96,7 +96,7 @@ pub(crate) enum Earlier {
 }
 
 impl Earlier {
-    /// Returns `true` if the first scope includes commands at a place.
+    /// Returns `true` if the first scope includes the commands of subpass `place` (`None`: those outside of render pass instances).
     pub(crate) fn includes(self, place: EnclosingSubpass) -> bool {
         match self {
             Earlier::All => true,
@@ -106,8 +106,8 @@ impl Earlier {
         }
     }
 
-    /// Returns `true` if the first scope includes commands that are ordered at a place. Outside of render pass instances, these are all later
-    /// commands.
+    /// Returns `true` if the first scope may include commands that an earlier second scope includes in `place`. Outside of render pass instances, these are
+    /// all later commands.
     pub(crate) fn meets(self, place: EnclosingSubpass) -> bool {
         place.is_none() || self.includes(place)
     }
@@ -117,9 +117,9 @@ impl Earlier {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EdgeKind {
     Plain,
-    /// A queue family transfer away from this queue: the second scope is ignored.
+    /// A queue family ownership transfer away from this queue: the second scope is ignored.
     Release,
-    /// A queue family transfer to this queue: the first scope is ignored.
+    /// A queue family ownership transfer to this queue: the first scope is ignored.
     Acquire,
 }
 

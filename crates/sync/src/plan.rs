@@ -1,4 +1,4 @@
-//! The plan of a render pass instance: its dependencies, implicit ones included, and between which of them its layout transitions happen.
+//! The plan of a render pass instance: its explicit and implicit dependencies, and the dependencies between which each layout transition happens.
 //!
 //! ```text
 //! subpass                  0: COLOR          1: other attachments        2: READ_ONLY
@@ -7,7 +7,7 @@
 //! transition of 0 to 2       after the first scope of 0 → 1    before the second scope of 1 → 2
 //! ```
 //! A transition happens after the availability operations of **all** dependencies whose source is a subpass that uses the attachment in the old
-//! layout, and before the visibility operations of all those whose destination is one that uses it in the new layout: whatever their other ends are.
+//! layout, and before the visibility operations of all those whose destination is one that uses it in the new layout, regardless of their other subpasses.
 //!
 //! Source: "Render Pass Creation", the paragraphs about automatic layout transitions after [renderpass-layout-transitions],
 //! [renderpass-implicit-dependencies], [renderpass-aliasing].

@@ -200,7 +200,7 @@ pub enum DependencyMemory {
     Part(ResourceId, ResourcePart),
 }
 
-/// A layout transition or queue family transfer between the two scopes of a barrier.
+/// A layout transition or queue family ownership transfer between the two scopes of a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierChange {
     /// The barrier changes nothing.
@@ -211,8 +211,8 @@ pub enum BarrierChange {
         discards: bool,
     },
     /// Transfers the resource between queue families: a release on a queue of the first family, an acquire on a queue of the second family. The layout may
-    /// change once as part of the transfer. Resources with concurrent sharing are only transferred to and from families outside of the device: another
-    /// barrier of such a resource changes its layout or nothing, whatever its families.
+    /// change once as part of the transfer. Resources with concurrent sharing are only transferred to and from families outside of the device: any other
+    /// barrier for such a resource changes at most its layout, whatever families it names.
     Family {
         /// The queue family that releases.
         from: u32,

@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Access(AccessKind),
     /// A layout transition of a barrier or a render pass.
     Transition,
-    /// A queue family transfer.
+    /// A queue family ownership transfer.
     Transfer,
 }
 
@@ -52,7 +52,7 @@ struct Overlap {
     is_by_letter: bool,
 }
 
-/// An access, a transition or a queue family transfer.
+/// An access, a transition or a queue family ownership transfer.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     pub(crate) used: MemoryUse,
@@ -156,7 +156,7 @@ impl Record {
         self.pieces.is_empty()
     }
 
-    /// Merges the states of places that no later command belongs to.
+    /// Merges the states of subpasses whose instances have ended: no later command belongs to them.
     pub(crate) fn compact(&mut self, last_instance: &IdMap<QueueId, u64>) {
         for piece in &mut self.pieces {
             piece.reach.compact(last_instance);
@@ -258,7 +258,7 @@ impl Record {
         pieces.collect()
     }
 
-    /// Returns true if a later access must be ordered after the record, and only synchronization can do that.
+    /// Returns true if a later access must be ordered after the record, and no implicit ordering guarantee does so.
     pub(crate) fn needs_order(&self, later: &LaterAccess, granularity: u64) -> bool {
         let is_read = !self.writes() && !later.origin.usage.writes();
         !is_read && self.may_overlap(later, granularity) && !self.is_implicitly_before(later)

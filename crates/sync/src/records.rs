@@ -1,4 +1,4 @@
-//! The records of one memory, sorted by access, and by the bytes of their resources.
+//! The records of one memory, in the order of their accesses, and indexed by the bytes of their resources.
 
 use std::collections::BTreeMap;
 

@@ -58,7 +58,7 @@ impl Schedule {
         self.timelines.contains_key(&semaphore)
     }
 
-    /// Returns the signal that satisfies a wait for a value: the one with the lowest value that is not below it.
+    /// Returns the signal that satisfies a wait for `value`: the one with the lowest value that is at least `value`.
     pub(crate) fn reached(&self, semaphore: SemaphoreId, value: u64) -> Option<Signaled> {
         match self.timelines.get(&semaphore) {
             None => Some(Signaled { value: 0, by: None }),

@@ -32,7 +32,7 @@ const USAGES: [(S, A); CAPACITY + 64] = {
         }
         row += 1;
     }
-    assert!(next <= CAPACITY, "sets hold too few usages");
+    assert!(next <= CAPACITY, "a set can contain every usage");
     let mut bit = 0;
     while bit < 63 {
         usages[CAPACITY + bit] = (S::from_raw(1 << bit), A::NONE);
@@ -78,7 +78,7 @@ fn any(sets: &[u128; 64], mut mask: u64) -> u128 {
 pub(crate) struct Usage(u8);
 
 impl Usage {
-    /// A layout transition or a queue family transfer.
+    /// A layout transition or a queue family ownership transfer.
     pub(crate) const NO_STAGE: Usage = Usage(0);
 
     /// Returns the usage of a single stage with a single access; `None` if the stage does not perform the access, or if the usage is not tracked.

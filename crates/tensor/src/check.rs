@@ -50,7 +50,7 @@ fn check_places(graph: &Graph, requirements: &[TensorRequirements], plan: &Tenso
     let (places, needs) = (plan.tensors.len(), requirements.len());
     if (places, needs) != (count, count) {
         let problem = format!(
-            "must have exactly one place and one requirement, but the numbers of places, requirements and tensors are {places}, {needs} and {count}"
+            "must have exactly one placement and one set of requirements, but {places} placements and {needs} sets of requirements are given for {count} tensors"
         );
         let first_wrong = places.min(needs).min(count.saturating_sub(1));
         return Err(match graph.tensor_ids().nth(first_wrong) {
@@ -95,7 +95,7 @@ fn check_places(graph: &Graph, requirements: &[TensorRequirements], plan: &Tenso
     Ok(())
 }
 
-/// Bytes `[first, end)` of a memory or tensor: they hold part of value number `value`, from the value's byte `at` on, and were written as tensor `writer`.
+/// Bytes `[first, end)` of a memory or tensor, written as tensor `writer`. They hold a part of value number `value` that begins at the value's byte `at`.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     first: u64,
@@ -213,7 +213,7 @@ impl Machine<'_> {
         (self.random >> 33) as usize % below.max(1)
     }
 
-    /// The number of bytes of a tensor to compare; for an image, all bytes of its memory, since their arrangement is opaque.
+    /// The number of bytes of a tensor that are compared; for an image, all bytes of its memory, since their arrangement is opaque.
     fn size(&self, tensor: TensorId) -> u64 {
         let placed = self.plan.tensor(tensor);
         match placed.layout.rule.storage.is_image() {
@@ -370,7 +370,7 @@ impl Machine<'_> {
         copies.any(|copy| copy.node == node && copy.to == to && copy.time == time)
     }
 
-    /// Makes `to` expect the value of `from`.
+    /// Sets the expected value of `to` to that of `from`.
     fn pass_on(&mut self, from: TensorId, to: TensorId) {
         let value = self.truth.get(&from).cloned().unwrap_or_default();
         self.truth.insert(to, value);

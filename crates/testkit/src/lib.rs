@@ -84,8 +84,8 @@ pub fn own_file(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// A command that runs an example, without arguments: the program that test.sh built (`TILEHEAP_BUILT_EXAMPLES`), or `cargo run`, which builds
-/// the libraries again, because it enables other features for one package than for the workspace.
+/// A command that runs an example, without arguments: the program that test.sh built (`TILEHEAP_BUILT_EXAMPLES`), or `cargo run`, which rebuilds the
+/// libraries, because it enables different features for one package than for the workspace.
 pub fn example(name: &str) -> Command {
     built_example(name).map_or_else(|| cargo_run(name), runnable)
 }

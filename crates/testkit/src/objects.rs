@@ -389,8 +389,8 @@ pub fn descriptor_set(
 }
 
 impl Objects {
-    /// A pipeline layout with the descriptor set layouts `before`, then one with `kinds` at bindings 0, 1, …, and with `constants` bytes of
-    /// push constants. Also returns that last set layout.
+    /// A pipeline layout with the descriptor set layouts `before`, followed by a new one with `kinds` at bindings 0, 1, …, and with `constants` bytes
+    /// of push constants. Also returns the new set layout.
     pub fn pipeline_layout(
         &self,
         device: &ash::Device,

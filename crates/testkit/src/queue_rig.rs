@@ -36,7 +36,7 @@ pub struct QueueRig {
 type Held = (vk::Queue, Batch);
 
 impl QueueRig {
-    /// Simulates `queues` queues on the first one of `gpu`, which executes everything.
+    /// Simulates `queues` queues on the first queue of `gpu`, which executes everything.
     pub fn new(gpu: &Gpu, queues: u64, seed: u64, ignored: Option<(usize, usize)>) -> QueueRig {
         let (context, real) = (&gpu.context, gpu.context.queues()[0]);
         let queue = |index| DeviceQueue {

@@ -16,8 +16,8 @@ pub const OLDEST_LAYER: u32 = vk::make_api_version(0, 1, 4, 341);
 /// The messages that [`make_mistakes`] causes: one of core validation, one of synchronization validation.
 pub const DELIBERATE: [&str; 2] = ["VUID-vkCmdFillBuffer-size-00028", "SYNC-HAZARD-WRITE-AFTER-WRITE"];
 
-/// Creates a context, validated if the run is. Then makes mistakes on purpose and checks that their messages arrive, which are therefore
-/// the context's first messages. A context without `VK_EXT_debug_utils` receives no messages; only the layer's own log has them.
+/// Creates a context, validated if the run is. Then makes mistakes on purpose, and checks that their messages arrive: these are the context's first
+/// messages. A context without `VK_EXT_debug_utils` receives no messages; only the layer's own log has them.
 ///
 /// # Panics
 /// If the context cannot be created, or receives messages other than those of [`DELIBERATE`] mistakes.

@@ -17,7 +17,7 @@ pub enum Error {
     /// A budget smaller than the largest texture, whose size is the second field.
     #[error("a budget of {0} is smaller than the largest texture, which takes {1}")]
     BudgetTooSmall(Bytes, Bytes),
-    /// A budget above the limit in the second field: the total size of as many of the smallest blocks as the third field says.
+    /// A budget above the limit in the second field: the total size of as many blocks of the smallest size as a policy can address (third field).
     #[error("a budget of {0} is larger than {1}, the size of {2} blocks of the smallest size")]
     BudgetTooLarge(Bytes, Bytes, u64),
     /// A texture that does not exist is used.

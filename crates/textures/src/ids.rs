@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Id of a texture: a small number; new ids are consecutive, so that they index tables.
+/// Id of a texture. New ids are consecutive, so that they can index tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextureId(pub u32);
 

@@ -21,7 +21,7 @@ pub enum ServedLevel {
     Missing,
 }
 
-/// Outcome of the requests of a frame.
+/// The outcome of a frame's texture requests, and the bytes to upload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameUploads {
     /// Bytes to upload for the textures that were placed.
@@ -48,7 +48,7 @@ pub struct UploadLimiter {
     geometry: Geometry,
     /// Number of journal events that have been counted.
     seen: usize,
-    /// By texture: the first frame in which it may be requested from the policy again, after the policy bypassed it.
+    /// By texture: the first frame in which the requested level may be tried again, after the policy evicted the texture and did not place it.
     again: Vec<u32>,
     frame: u32,
     /// Textures requested in every frame, before all others.
@@ -66,7 +66,7 @@ pub struct UploadLimiter {
     fault: Option<Error>,
 }
 
-/// Number of frames before a bypassed texture is requested from the policy again.
+/// Number of frames before the requested level is tried again for a texture that the policy evicted and did not place.
 const RETRY_FRAMES: u32 = 16;
 
 impl UploadLimiter {
@@ -241,7 +241,7 @@ impl UploadLimiter {
         Ok(served)
     }
 
-    /// Releases a texture, or its former contents. If the policy breaks a rule, [`end_frame`](UploadLimiter::end_frame)
+    /// Releases a texture that is destroyed, or whose contents are replaced. If the policy breaks a rule, [`end_frame`](UploadLimiter::end_frame)
     /// returns the error.
     pub fn release(&mut self, texture: TextureId) {
         let fault = self.policy.release(texture).err();

@@ -20,7 +20,7 @@ pub trait Policy {
     /// A hit if the texture is resident at the requested level or a finer one. An upgrade uploads the levels that the policy's [`UploadMode`] names.
     fn request(&mut self, request: Request, journal: &mut Journal) -> RequestOutcome;
 
-    /// Releases a texture, or its former contents. Ignores unknown ids.
+    /// Releases a texture that is destroyed, or whose contents are replaced. Ignores unknown ids.
     fn release(&mut self, texture: TextureId, journal: &mut Journal);
 
     /// Ends a frame.

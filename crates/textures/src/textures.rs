@@ -7,7 +7,7 @@ use crate::request::Request;
 
 /// The existing textures, each with its chain.
 ///
-/// Ids are dense: a new id is the number of earlier ones; a released id may be created again.
+/// Ids are dense: a new id is the number of earlier ones; a released id may be reused.
 #[derive(Clone, Debug)]
 pub struct TextureTable {
     geometry: Geometry,
@@ -66,7 +66,7 @@ impl TextureTable {
         self.create(texture, chain)
     }
 
-    /// Releases a texture; its id may be created again.
+    /// Releases a texture; its id may then be reused.
     ///
     /// # Errors
     /// If the id does not exist.

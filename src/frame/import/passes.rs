@@ -265,7 +265,7 @@ fn merge(
     Ok(merged)
 }
 
-/// Everything other than an entry itself that determines its meaning.
+/// The inputs, other than the entry itself, that determine the accesses of an entry.
 struct Context {
     /// True if an earlier pass used the current contents.
     used: bool,

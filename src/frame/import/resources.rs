@@ -94,10 +94,10 @@ fn image_desc(resource: &Resource, as_depth: bool, notes: &mut Vec<String>) -> R
         None => {
             return Err(match bytes {
                 0 => format!(
-                    "{unread}: use its Vulkan name, or add `bytes_per_texel`, by which a format is chosen"
+                    "{unread}: name a Vulkan format, or add `bytes_per_texel`, from which a format is chosen"
                 ),
                 _ => format!(
-                    "{unread}, and none is assumed for `bytes_per_texel` = {bytes}: use its Vulkan name"
+                    "{unread}, and none is assumed for `bytes_per_texel` = {bytes}: name a Vulkan format"
                 ),
             });
         }

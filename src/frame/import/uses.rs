@@ -14,7 +14,7 @@ pub(super) enum Use {
     Present,
 }
 
-/// The meaning of a use name for an image or a buffer; `writes` is true in a pass's `writes`, false in its `reads`, and `None` elsewhere.
+/// The meaning of a use name for an image or a buffer; `writes` is true for a name in a pass's `writes`, false in its `reads`, and `None` elsewhere.
 pub(super) fn parse_use(word: &str, is_image: bool, writes: Option<bool>) -> Option<Use> {
     let word = word.to_ascii_lowercase().replace([' ', '-'], "_");
     let word = word.strip_suffix("_attachment").unwrap_or(&word);

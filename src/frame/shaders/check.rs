@@ -34,7 +34,7 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// Adds a difference; `what` follows the name of the pass.
+    /// Adds a mismatch, whose message is the name of the pass followed by `what`.
     fn differs(&mut self, kind: MismatchKind, binding: Option<ShaderBinding>, what: &str) {
         let message = format!("pass `{}` {what}", self.frame.pass(self.pass).name);
         self.found.push(Mismatch {

@@ -36,9 +36,9 @@ pub enum MismatchKind {
     UndeclaredWrite,
     /// A shader stage uses a resource, but the declared stages do not include it, so that barriers do not cover it.
     UndeclaredStage,
-    /// A resource is read but declared write-only: sound if the pass only reads what it wrote itself.
+    /// A resource is read but declared write-only: correct if the pass reads only contents that it wrote itself.
     UndeclaredRead,
-    /// A binding that refers to no resource of the frame.
+    /// A binding that does not refer to a resource of the frame.
     Unbound,
     /// An access is declared, but no shader uses the resource in that way.
     Unused,

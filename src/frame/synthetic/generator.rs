@@ -1,4 +1,4 @@
-//! The state of generating a synthetic frame: resources that can be read, and the order that semaphores establish.
+//! The state of the generator of synthetic frames: resources that can be read, and the order that semaphores establish.
 
 use ash::vk;
 
@@ -26,9 +26,9 @@ pub(super) struct Made {
     pub(super) kind: MadeKind,
     /// True if a pass has read it.
     pub(super) read: bool,
-    /// Per queue, the index after the last batch that uses it; 0 if none does.
+    /// Per queue, one more than the index of the last batch that uses it; 0 if none does.
     pub(super) used_until: Vec<u32>,
-    /// Per queue, the index after the last batch that writes it; 0 if none does.
+    /// Per queue, one more than the index of the last batch that writes it; 0 if none does.
     pub(super) written_until: Vec<u32>,
 }
 
@@ -52,9 +52,9 @@ pub(super) struct Generator {
     /// Number of resources declared so far, including those that are never read (multisampled images, the swapchain image).
     pub(super) resources: u32,
     pub(super) swapchain: ResourceId,
-    /// Per queue, the index after its last batch, and that batch's id.
+    /// Per queue, one more than the index of its last batch, and that batch's id.
     last_batch: Vec<Option<(u32, BatchId)>>,
-    /// Per queue, and per other queue, the index after the last batch of the other queue that the queue has waited for.
+    /// Per queue, and per other queue, one more than the index of the last batch of the other queue that the queue has waited for.
     ordered: Vec<Vec<u32>>,
     /// The index of the current batch.
     pub(super) batch: u32,

@@ -181,7 +181,8 @@ fn newer_layout(
     })
 }
 
-/// Returns the `problem` of an image's layout with all of the image's aspects, even if the frame uses only one: without separate layouts, barriers name both.
+/// Returns the `problem` that an external image's layout has with all aspects of the image, if the device has no separate depth and stencil layouts:
+/// barriers then name both aspects, even if the frame uses only one.
 ///
 /// Source: VUID-VkImageMemoryBarrier2-image-03320.
 fn whole_barriers<'a>(
@@ -200,7 +201,7 @@ fn whole_barriers<'a>(
     ))
 }
 
-/// Defines the tables of stages that need a feature, each with its rule: for accesses, external resources and semaphores; then stages that accesses never use.
+/// Defines the rules about stages that need a feature, for accesses, external resources and semaphores; `others` are stages that accesses never use.
 macro_rules! stages {
     ($($number:literal: $stage:ident, $feature:ident;)* others: $($other:ident, $other_feature:ident;)*) => {
         /// The stages that the rows of [`USES`] check: accesses at other stages break none of them.

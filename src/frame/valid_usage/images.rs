@@ -164,7 +164,8 @@ pub const IMAGE_USAGES: U = U::from_raw(
         | ATTACHMENTS.as_raw(),
 );
 
-/// The usages that images created by the program may have, including those that only external resources of a frame have. Video usages need profiles.
+/// The usages that images created by the program may have, including those that only external resources of a frame have. Video usages are left out,
+/// since they need video profiles.
 #[cfg(feature = "runtime")]
 const CREATED_USAGES: U = U::from_raw(
     IMAGE_USAGES.as_raw()
@@ -476,7 +477,7 @@ pub(super) static PREVIOUS: &Rules<fn(&Image<'_>) -> Problem> = &[
         broken: |image| {
             let compressed = image.info.is_some_and(FormatInfo::is_compressed);
             let format = image.desc.format;
-            compressed.then(|| format!("its previous version is cleared in the first frame, which compressed format {format:?} does not allow"))
+            compressed.then(|| format!("its previous version is cleared in the first frame, which the compressed format {format:?} does not allow"))
         },
     },
     Rule {

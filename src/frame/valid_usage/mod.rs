@@ -286,7 +286,7 @@ enum CheckedSubject<'a> {
     Semaphore(Semaphore<'a>),
 }
 
-/// Passes each subject of rules to `check` until that returns an error; of the accesses, only those that rules apply to.
+/// Passes each subject of rules to `check` until `check` returns an error. Skips accesses for which `has_rules` is false, and plain views.
 fn visit(
     tables: &Tables,
     has_rules: impl Fn(&Pass, &Access) -> bool,

@@ -177,7 +177,7 @@ impl RenderPass<'_> {
         ))
     }
 
-    /// A color attachment that a subpass accesses a second time.
+    /// A color attachment that a subpass attaches twice.
     fn color_twice(&self) -> Option<&Access> {
         let colors = || {
             self.accesses

@@ -27,7 +27,7 @@ pub struct RuleRow {
     pub index: usize,
 }
 
-/// A rule: a row of a table. `broken` returns the requirement and how a subject violates it; `None` if it does not.
+/// A rule: a row of a table. `broken` returns the requirement and how a subject violates it; `None` if the subject satisfies it.
 pub(super) struct Rule<F> {
     pub(super) rule: &'static str,
     pub(super) broken: F,

@@ -21,9 +21,9 @@ use crate::names::shortened;
 use crate::quick_hash::QuickHash;
 use crate::units::Bytes;
 
-/// Maximum number of resources, passes, accesses, … of a frame: real ones have hundreds.
+/// Maximum number of objects of each kind (resources, passes, accesses, …) in a frame; real frames have hundreds.
 const MAX_ROWS: usize = 1 << 20;
-/// Maximum number of batches: their order is kept as one bit for each pair.
+/// Maximum number of batches: their order is stored as one bit for each pair.
 const MAX_BATCHES: usize = 1 << 14;
 /// Maximum number of queues.
 const MAX_QUEUES: usize = 1 << 8;
@@ -32,7 +32,7 @@ const MAX_RESOURCE_BYTES: Bytes = Bytes(1 << 40);
 /// Maximum length of a name in bytes.
 pub(super) const MAX_NAME_BYTES: usize = 256;
 
-/// Checks everything and fills in what follows from the description.
+/// Validates the tables and fills in derived values.
 pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameError> {
     check_counts(&tables)?;
     check_names(&tables)?;

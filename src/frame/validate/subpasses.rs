@@ -4,8 +4,8 @@ use super::super::tables::Tables;
 use super::super::*;
 use crate::frame::tables::{Access, Pass, PassKind};
 
-/// Checks render passes with several subpasses, and marks the accesses that continue with what an earlier subpass attached. Quadratic in the accesses of such
-/// a pass.
+/// Checks render passes with several subpasses, and marks the accesses that continue to use an attachment of an earlier subpass. Quadratic in the accesses of
+/// such a pass.
 pub(super) fn check_subpasses(tables: &mut Tables) -> Result<(), FrameError> {
     for index in 0..tables.passes.len() {
         let pass = &tables.passes[index];
@@ -52,7 +52,7 @@ fn broken(pass: &Pass, why: &str) -> FrameError {
     FrameRule::Subpass.broken(format!("the subpasses of pass `{}`: {why}", pass.name))
 }
 
-/// Returns true if an access of a later subpass continues with an attachment of an earlier one; an error if the two cannot be in one render pass.
+/// Returns true if `after` continues to use the attachment of `before` in a later subpass; an error if the two accesses cannot be in one render pass.
 pub(in crate::frame) fn shares(before: &Access, after: &Access) -> Result<bool, &'static str> {
     let same = (before.resource, before.version) == (after.resource, after.version);
     if before.subpass == after.subpass || !same || !before.range.intersects(after.range) {

@@ -135,7 +135,8 @@ pub(super) fn check_attachment(checker: &mut Checker<'_>, index: usize, attachme
     }
 }
 
-/// The access that determines the treatment of earlier contents of an aspect: if several attach it, the one that replaces them.
+/// The access that determines the treatment of earlier contents of an aspect: if several accesses attach the aspect, the one that clears or
+/// discards the contents.
 fn beginning<'a>(checker: &Checker<'a>, access: &'a Access, aspect: vk::ImageAspectFlags) -> &'a Access {
     let mut accesses = checker.frame.accesses_of(access.pass).iter();
     let replaces = |other: &&Access| {

@@ -147,7 +147,7 @@ fn stages_of_queue(
     }
 }
 
-/// Checks that a transfer is between two families, one of them the queue's, and only of resources that are not shared.
+/// Checks that a queue family ownership transfer is between two families, one of them the queue's, and that families do not share the resource.
 fn check_families(
     at: &mut CheckedRow<'_, '_>,
     queue: DeviceQueueIndex,

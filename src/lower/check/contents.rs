@@ -59,7 +59,7 @@ impl Contents {
         self.written[checker.parts.texels(part).index] = true;
     }
 
-    /// Returns true if a part was written so far: by earlier work, the caller, a pass or a clear.
+    /// Returns true if a part has been written so far: by earlier work, the caller, a pass or a clear.
     pub(super) fn is_written(&self, checker: &Checker<'_>, part: Part) -> bool {
         self.written[checker.parts.texels(part).index]
     }
@@ -148,7 +148,7 @@ impl Contents {
         }
     }
 
-    /// Marks all contents of an object's parts as lost.
+    /// Marks the contents of all parts of an object as lost; parts whose contents were lost before keep their earlier reason.
     fn lose_held(
         &mut self,
         checker: &Checker<'_>,

@@ -80,7 +80,7 @@ fn check_memory(checker: &mut Checker<'_>, row: usize) {
     check_dedicated(&mut at, row as u32, memory);
 }
 
-/// Checks that a dedicated allocation is only for the image or buffer that is bound to it.
+/// Checks that a dedicated allocation names exactly the image or buffer that is bound to it, and that memory is dedicated if a resource requires that.
 ///
 /// Source: VUID-VkMemoryDedicatedAllocateInfo-image-01432, VUID-VkBindImageMemoryInfo-memory-02628.
 fn check_dedicated(at: &mut CheckedRow<'_, '_>, row: u32, memory: MemoryRow) {
@@ -242,8 +242,13 @@ fn check_binding(checker: &mut Checker<'_>, object: ImageOrBuffer) {
     at.demand(fits, "alignment", row.alignment, needs);
     at.demand(size >= least, "size", size, format_args!("at least {least}"));
     let inside = offset.0.checked_add(size.0).is_some_and(|end| end <= row.size.0);
-    let needs = format!("inside the {} of memory object {memory}", row.size);
-    at.demand(inside, "memoryOffset", (offset, size), needs);
+    let end = Bytes(offset.0.saturating_add(size.0));
+    at.demand(
+        inside,
+        "range",
+        format_args!("[{offset}, {end})"),
+        format_args!("inside memory object {memory} of {}", row.size),
+    );
     let fits = requirement.dedicated != DedicatedRequirement::Required || offset == Bytes::ZERO;
     at.demand(
         fits,

@@ -44,7 +44,7 @@ pub(super) struct Use {
     pub(super) access: A,
 }
 
-/// Position where something is recorded.
+/// The position of a recorded command or barrier.
 #[derive(Clone, Copy)]
 pub(super) struct RecordPosition {
     pub(super) queue: DeviceQueueIndex,
@@ -86,7 +86,7 @@ enum CommandOwner {
     Earlier,
 }
 
-/// Replays the tables in the synchronization model and reports its hazards.
+/// Replays the tables in the synchronization model and reports the hazards that the model finds.
 pub(super) struct Hazards {
     model: Model,
     resources: HashMap<(ImageOrBuffer, Option<DeviceQueueIndex>), SyncId>,
@@ -372,7 +372,7 @@ impl Hazards {
         self.model.outstanding_accesses(memory_id(place), &points)
     }
 
-    /// Runs a command of the batch, without reporting the hazards that it finds.
+    /// Runs a command without reporting the hazards that the model finds; starts a batch on `queue` if none is running.
     fn run_unreported(
         &mut self,
         checker: &Checker<'_>,
@@ -408,7 +408,7 @@ impl Hazards {
         id
     }
 
-    /// The bytes of an object as a separate resource of the model, for a caller's use whose accesses are unknown.
+    /// Adds the bytes of an object to the model as a separate resource, for a use by the caller whose accesses are unknown.
     fn caller(&mut self, checker: &Checker<'_>, object: ImageOrBuffer, queue: DeviceQueueIndex) -> SyncId {
         let site = Site::of(checker, object, queue);
         let id = self.add(checker, object, site, None);
@@ -455,7 +455,7 @@ impl Hazards {
         id
     }
 
-    /// The model's resource for bytes that earlier work used and no object of the frame owns.
+    /// Adds a resource to the model for bytes that earlier work used and no object of the frame owns.
     fn bytes(&mut self, one: &ByteUse) -> SyncId {
         self.objects.push(None);
         self.model.add(Resource {
@@ -506,7 +506,7 @@ impl Hazards {
 
     fn report_one(&self, checker: &mut Checker<'_>, queue: DeviceQueueIndex, hazard: &Hazard) {
         let object = |used: &SyncUse| self.objects[used.resource.0 as usize];
-        let after = object(&hazard.after).expect("bytes without an object are used before the frame only");
+        let after = object(&hazard.after).expect("bytes without an object are used only before the frame");
         let site = Site::of(checker, after, queue);
         let (from, to) = (Bytes(site.first), Bytes(site.end));
         let [first, second] = [&hazard.before, &hazard.after].map(|used| self.text(checker, used));
@@ -526,7 +526,7 @@ impl Hazards {
     }
 }
 
-/// The single flags of a mask; `NONE` for an empty mask.
+/// The individual flags of a mask; `NONE` for an empty mask.
 fn flags(access: A) -> impl Iterator<Item = A> {
     let none = access.is_empty().then_some(A::NONE);
     none.into_iter().chain(each_access(access))

@@ -154,7 +154,8 @@ impl Replay {
         }
     }
 
-    /// Adds the entry of the external resources whose first use is in a batch: the caller may pass them in by a semaphore that this batch waits for.
+    /// Adds the entry of the external resources whose first use is in a batch. They enter with this batch because it may be the one that waits for the
+    /// caller's semaphore.
     fn arrive(&mut self, checker: &Checker<'_>, batch: BatchId, queue: DeviceQueueIndex) {
         for (object, id, mut external) in externals(checker) {
             let image = matches!(object, ImageOrBuffer::Image(_));

@@ -52,8 +52,12 @@ fn check_instance(at: &mut CheckedRow<'_, '_>, index: u32, instance: &InstanceRo
             let (after, scopes) = (dependency.src_subpass, dependency.scopes);
             at.equal("dstSubpass", dependency.dst_subpass, number);
             at.equal("dependencyFlags", dependency.flags, flags);
-            let needs = "at most the subpass that waits";
-            at.demand(after <= number, "srcSubpass", after, needs);
+            at.demand(
+                after <= number,
+                "srcSubpass",
+                after,
+                format_args!("at most dstSubpass, which is {number}"),
+            );
             let needs = "framebuffer-space stages (VUID-VkSubpassDependency-dstSubpass-00873, by region)";
             for (parameter, stages) in [
                 ("srcStageMask", scopes.src_stages),

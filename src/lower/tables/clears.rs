@@ -73,7 +73,7 @@ impl From<ClearBits> for ClearValue {
 pub struct ClearRow {
     /// The image or buffer.
     pub object: ObjectRef,
-    /// The part of an image, as barriers name it: all slices of a 3D image are layers `[0, VK_REMAINING_ARRAY_LAYERS)`.
+    /// The part of an image, in the form that barriers use: all slices of a 3D image are given as layers `[0, VK_REMAINING_ARRAY_LAYERS)`.
     pub range: SubresourceRange,
     /// `imageLayout`; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers.
     #[serde(with = "names::value")]

@@ -138,7 +138,7 @@ pub struct Families {
 pub struct ImageBarrierRow {
     /// Row of [`Lowered::images`](super::Lowered::images).
     pub image: u32,
-    /// The subresources that the barrier covers. All slices of a 3D image are layers `[0, VK_REMAINING_ARRAY_LAYERS)`.
+    /// The subresources that the barrier covers. All slices of a 3D image are given as layers `[0, VK_REMAINING_ARRAY_LAYERS)`.
     pub range: SubresourceRange,
     /// Stages and accesses.
     pub scopes: Scopes,

@@ -59,7 +59,7 @@ pub struct AttachmentRow {
     pub clear: ClearBits,
     /// The resolve attachment of a dynamic render pass, a row of [`Lowered::attachments`](super::Lowered::attachments).
     pub resolve: OptionalIndex,
-    /// `resolveMode`, for depth and stencil that of both; `VK_RESOLVE_MODE_NONE` without a resolve attachment.
+    /// `resolveMode`; for depth and stencil, the mode of both aspects; `VK_RESOLVE_MODE_NONE` without a resolve attachment.
     #[serde(with = "names::bits")]
     pub resolve_mode: vk::ResolveModeFlags,
 }

@@ -49,12 +49,12 @@ impl MemoryRow {
     }
 }
 
-/// Memory of a resource: `[offset, offset + size)` of a memory object, or the caller's.
+/// The memory that a resource is bound to: `[offset, offset + size)` of a memory object, or memory of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub struct MemoryBinding {
-    /// Row of [`Lowered::memory`](super::Lowered::memory); none (`u32::MAX`) if the caller creates the resource and supplies it for every frame;
+    /// Row of [`Lowered::memory`](super::Lowered::memory); none (`u32::MAX`) if the caller creates the resource and supplies the resource for every frame;
     /// the row then describes the required properties.
     pub memory: OptionalIndex,
     /// `memoryOffset`.
@@ -205,7 +205,7 @@ pub struct ViewRow {
 pub struct AccessRow {
     /// The pass of the frame that makes the access.
     pub pass: PassId,
-    /// Index of the subpass of a render pass.
+    /// Index of the subpass that makes the access; 0 if the pass has only one, or is not a render pass.
     pub subpass: u32,
     /// The accessed resource of the frame.
     pub resource: ResourceId,

@@ -19,7 +19,7 @@ pub enum PlanRule {
     Length,
     /// A profile must not have more memory types than Vulkan allows (`VK_MAX_MEMORY_TYPES`).
     MemoryTypes,
-    /// The frame must not exceed the limits of the profile or need missing features.
+    /// The frame must not exceed the limits of the profile, or need features that the profile does not have.
     Device,
     /// Indices and runs must be inside their tables.
     Index,
@@ -47,7 +47,7 @@ pub enum PlanRule {
     ObjectType,
     /// Objects must not be empty (VUID-VkMemoryAllocateInfo-allocationSize-07897).
     ObjectEmpty,
-    /// No object may be larger than its heap, or than the device can allocate or bind at once.
+    /// An object must not be larger than its heap, or than the largest size that the device can allocate or bind.
     ObjectTooLarge,
     /// A placement must be in an object of the same kind of memory.
     WrongObject,

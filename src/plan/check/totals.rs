@@ -152,8 +152,8 @@ fn peak_live(checker: &Checker<'_>, object: usize) -> Bytes {
     (0..plan.passes.len() as u32).map(live).max().unwrap_or_default()
 }
 
-/// Traffic of all accesses of a frame, except those of stores, and those to attachments that only one render pass uses, which binning keeps on chip. `holder`
-/// returns the resource of the executed frame whose requirements determine the size.
+/// Traffic of all accesses of a frame, except accesses by stores, and accesses to attachments that only one render pass uses: binning keeps those on chip.
+/// `holder` returns the resource of the executed frame whose requirements determine the size.
 fn traffic(plan: &Plan, frame: &Frame, holder: impl Fn(usize) -> ResourceId) -> Bytes {
     let mut sum = Bytes::ZERO;
     for (id, resource) in frame.resource_ids().zip(frame.resources()) {
@@ -176,7 +176,7 @@ fn traffic(plan: &Plan, frame: &Frame, holder: impl Fn(usize) -> ResourceId) -> 
     sum
 }
 
-/// Charges of an arrangement.
+/// Charges of a plan's arrangement.
 struct Charged {
     /// Bytes that strips move off chip in addition to those that the described passes move.
     moved: Bytes,
@@ -263,11 +263,11 @@ fn holders(plan: &Plan) -> Vec<ResourceId> {
     }
     let every = holders.into_iter();
     every
-        .map(|holder| holder.expect("every described access runs, and a whole resource exists"))
+        .map(|holder| holder.expect("every described access runs, and one resource holds all that it uses"))
         .collect()
 }
 
-/// Access count times tile size, summed over every resource that the rules admit to tile memory, whether it fits or not.
+/// Traffic, with sizes in tile memory, of all accesses to resources that the rules admit to tile memory, whether they fit or not.
 ///
 /// Attachments of one render pass do not count, lazily allocated or not: binning already keeps their bytes on chip. Nothing counts if the options
 /// exclude tile memory.
@@ -315,7 +315,7 @@ fn in_store(checker: &Checker<'_>, access: &Access) -> bool {
     checker.plan.frame.pass(access.pass).contents == CommandSource::Store
 }
 
-/// The resource that a store copies to `resource`, if any.
+/// The resource that a store copies into `resource`, if any.
 fn stored_apart(checker: &Checker<'_>, resource: ResourceId) -> Option<ResourceId> {
     let frame = &checker.plan.frame;
     let accesses = frame.accesses();
@@ -347,7 +347,7 @@ fn in_one_render_pass(plan: &Plan, frame: &Frame, resource: ResourceId) -> bool 
         && uses.all(|access| stays_on_chip(access.kind))
 }
 
-/// Access count times size, summed over the accesses of tile placements.
+/// Traffic of all accesses to tile placements, except accesses by stores.
 fn on_chip(checker: &Checker<'_>) -> Bytes {
     let plan = checker.plan;
     let accesses = plan.frame.accesses().iter();

@@ -45,10 +45,10 @@ pub(super) struct Document {
     /// Costs of running the frame as arranged instead of as described, if there are any.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) charges: Option<Charges>,
-    /// The output of `tileheap plan --advice`, for readers: neither read nor compared.
+    /// The output of `tileheap plan --advice`, for human readers; ignored when a plan is read and when its fields are compared.
     #[serde(default, skip_serializing, rename = "advice")]
     pub(super) _advice: Option<serde::de::IgnoredAny>,
-    /// The arrangement found by `tileheap plan --best`, for readers: neither read nor compared.
+    /// The arrangement found by `tileheap plan --best`, for human readers; ignored when a plan is read and when its fields are compared.
     #[serde(default, skip_serializing, rename = "arrangement")]
     pub(super) _arrangement: Option<serde::de::IgnoredAny>,
 }
@@ -57,7 +57,7 @@ pub(super) struct Document {
 #[serde(deny_unknown_fields)]
 pub(super) struct Charges {
     pub(super) passes: Vec<Charge>,
-    /// Cost of a byte of a halo, in thousandths of a byte.
+    /// Cost of moving a byte of a halo again, in thousandths of a byte of traffic.
     pub(super) halo_thousandths: u32,
     /// Traffic of the originally described frame, if the description was changed.
     #[serde(default, skip_serializing_if = "is_default")]

@@ -60,7 +60,7 @@ fn read_as<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, PlanJsonErro
     tileheap_json::read(text, FORMAT, VERSION).map_err(|error| fault(error.to_string()))
 }
 
-/// Parses the document, and its fields as written, except advice and arrangement.
+/// Parses the document; also returns its fields as written, without the advice and the arrangement.
 fn document(text: &str) -> Result<(Document, Value), PlanJsonError> {
     let document = read_as(text)?;
     let mut value: Value =

@@ -20,7 +20,7 @@ use crate::units::{Bytes, Step};
 const ROWS: u64 = 16;
 /// Maximum number of passes per panel with three columns per pass.
 const WIDE: usize = 32;
-/// Marks for residents, in order of offset and first pass; all others share one.
+/// Marks for the first residents in order of offset and first pass; all others share [`MORE`].
 const MARKS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 /// The mark of all other residents.
 const MORE: char = '*';

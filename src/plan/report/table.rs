@@ -18,7 +18,7 @@ pub(super) enum Side {
     Right,
 }
 
-/// A column: title, alignment, and the length to which its text is cut.
+/// A column: its title, its alignment, and the maximum length of its text, beyond which text is cut.
 pub(super) struct Column {
     pub(super) title: &'static str,
     pub(super) side: Side,
@@ -44,7 +44,7 @@ impl Column {
     }
 }
 
-/// Rows under columns, each with a note: in a last column if all notes are short, else on separate lines.
+/// A table whose rows may have notes: the notes are in a last column if all of them are short, otherwise on separate lines.
 pub(super) struct Table {
     columns: Vec<Column>,
     rows: Vec<(Vec<String>, String)>,

@@ -42,7 +42,7 @@ const MAX_OBJECTS: usize = 16;
 /// Maximum number of sizes among which the best [`MAX_OBJECTS`] are searched.
 const MAX_SIZES: usize = 512;
 
-/// Binds one object for all passes of each connected run of lifetimes in a window, or a ladder of objects as large as each of its passes needs; passes that
+/// Binds one object for all passes of each connected run of lifetimes in a window, or a ladder of objects, each as large as its passes need; passes that
 /// need equal sizes share an object.
 ///
 /// `binning_costs` are per pass, and empty if binning cost does not count: then a ladder is used only with [`Ladder::Always`].
@@ -184,7 +184,7 @@ fn fewest_reserved(sizes: &[(Bytes, u64)]) -> Vec<Bytes> {
     chosen
 }
 
-/// For each range end from `first` on, sets the lowest cost of a range, and the first start in `low..=high` with this cost.
+/// For each range end from `first` on, sets the lowest cost of a range with this end, and the first start in `low..=high` that has this cost.
 ///
 /// O(n log n): a later end never has an earlier start, since its range costs more per pass.
 fn lowest(

@@ -23,7 +23,7 @@ pub(super) fn place_apart(heap: &TileHeap, candidates: &[Candidate]) -> Vec<(Can
     placed
 }
 
-/// Residents of the placement without sharing.
+/// The residents that [`place_apart`] places.
 pub(super) fn residents_apart(heap: &TileHeap, candidates: &[Candidate]) -> Vec<TileResident> {
     let placed = place_apart(heap, candidates);
     placed

@@ -161,7 +161,7 @@ fn settle(shelf: &mut PartialPacking, window: &mut [Candidate], kept: &mut Vec<T
     }
 }
 
-/// The bytes reserved, summed over the steps of each connected run.
+/// The bytes reserved if one object serves each connected run of lifetimes, summed over the steps.
 fn reserved(residents: &[TileResident]) -> u128 {
     let mut order = residents.to_vec();
     order.compact_sort_by_key(|resident| (resident.span.first, resident.resource));

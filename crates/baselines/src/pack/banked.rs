@@ -15,7 +15,7 @@ use super::facts::{are_plain, takes_bytes};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BankedGreedy;
 
-/// The number of banks that together hold at least the peak of the live bytes.
+/// The number of banks, whose total size is at least the peak of the live bytes.
 const BANKS: u64 = 4;
 
 impl PackingStrategy for BankedGreedy {

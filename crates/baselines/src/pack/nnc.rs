@@ -27,7 +27,7 @@ impl PackingStrategy for Nnc {
     }
 }
 
-/// Scratch memory of the rule.
+/// The insertion rule, with its scratch memory.
 #[derive(Debug, Default)]
 struct Insertion {
     edges: Vec<Edge>,

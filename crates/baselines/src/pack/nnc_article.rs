@@ -84,7 +84,7 @@ impl Tuple {
     }
 }
 
-/// Scratch memory of the rule.
+/// The tuple rule, with its scratch memory.
 #[derive(Debug, Default)]
 struct Tuples {
     edges: Vec<Edge>,

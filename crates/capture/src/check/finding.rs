@@ -203,7 +203,7 @@ pub enum Fix {
 /// Accesses that were not checked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UncheckedAccesses {
-    /// A description of the accesses that can follow a number: `commands access memory by buffer device addresses`.
+    /// A description of the accesses, worded to follow a number: `commands access memory by buffer device addresses`.
     pub what: String,
     /// The number of these accesses.
     pub count: u64,

@@ -73,7 +73,7 @@ fn by(loss: &LossReason) -> Option<&MemoryUse> {
     }
 }
 
-/// Returns true if the reader needs contents, unlike the acquisition of an image, or a test that may be disabled.
+/// Returns true unless the reader is the acquisition of an image, or a test that may be disabled: these do not need the contents.
 fn is_read(sites: &Sites<'_>, reader: &MemoryUse) -> bool {
     match sites.step(reader.batch) {
         RecordedStep::Acquire { .. } => false,

@@ -144,7 +144,8 @@ impl Open {
         self.is_drawn = false;
     }
 
-    /// Returns the accesses of the first draw to the attachments of the subpass, each with the reason why it might not happen.
+    /// Returns the accesses of a draw to the color and depth/stencil attachments of the subpass, each with the reason why it might not happen; none
+    /// if an earlier draw has made them since the last barrier.
     pub(super) fn draw(&mut self) -> Vec<(program::MemoryAccess, Option<Doubt>)> {
         let mut accesses = Vec::new();
         if std::mem::replace(&mut self.is_drawn, true) {

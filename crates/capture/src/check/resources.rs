@@ -226,7 +226,7 @@ impl<'a> Resources<'a> {
         Some(texels)
     }
 
-    /// Converts a part to the model; `None` if it is empty.
+    /// Converts a part to the model's type; `None` if it is empty.
     pub(super) fn part(&self, index: usize, part: &ResourcePart) -> Option<program::ResourcePart> {
         match *part {
             ResourcePart::Bytes(first, end) => {

@@ -40,7 +40,7 @@ pub(super) enum Unit {
 }
 
 impl<'a> Sites<'a> {
-    /// Returns the step of a batch.
+    /// Returns the recorded step with this index.
     pub(super) fn step(&self, step: u64) -> &'a RecordedStep {
         &self.recording.steps[step as usize]
     }

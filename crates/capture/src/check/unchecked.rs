@@ -46,7 +46,8 @@ pub(super) fn list(sites: &Sites<'_>) -> Vec<UncheckedAccesses> {
             Some(site) => words::command(sites.recording, site.buffer, site.index),
             None => sites.call(used.batch, used.tag).to_owned(),
         };
-        let what = "accesses have a type that the stage does not support";
+        let what =
+            "accesses are of a type that the stage does not perform, or that the checker does not know";
         entries.add(what.to_owned(), first, &[index]);
     }
     draws(sites, &mut entries);
@@ -89,7 +90,7 @@ fn host(sites: &Sites<'_>, entries: &mut Entries) {
         entries.add(what.to_owned(), || format!("`{call}`"), &[]);
     }
     for &step in &sites.outcome.waits_outside {
-        let what = "batches wait for a signal that was not recorded: the order of what follows is unknown";
+        let what = "batches wait for a signal that was not recorded: the order of later work is unknown";
         let submission = sites.outcome.submissions[step as usize];
         entries.add(what.to_owned(), || format!("submission {submission}"), &[]);
     }

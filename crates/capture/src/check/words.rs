@@ -92,7 +92,7 @@ pub(super) fn texels(resource: &str) -> String {
 
 /// Unknown: whether something outside of the recording orders two commands.
 pub(super) const OUTSIDE: &str =
-    "whether an unrecorded signal from the host, another device or another process orders them";
+    "whether an unrecorded signal from the host, another device or another process orders the commands";
 
 /// Unknown: whether accesses to an attachment are ordered if draws of the same subpass read it.
 pub(super) const RASTERIZATION_ORDER: &str =
@@ -108,11 +108,12 @@ pub(super) fn attachment(resource: &str) -> String {
     format!("whether the undefined contents of `{resource}` are used: draws may cover them")
 }
 
-/// Unknown: the other half of a queue family transfer.
-pub(super) const TRANSFER: &str = "where the other half of the queue family transfer is";
+/// Unknown: the other half of a queue family ownership transfer.
+pub(super) const TRANSFER: &str = "where the other half of the queue family ownership transfer is";
 
 /// Unknown: whether a read through another resource that interprets the bytes in the same way is intended.
-pub(super) const INTENT: &str = "whether reading what was written through the other resource is intended";
+pub(super) const INTENT: &str =
+    "whether reading contents that were written through the other resource is intended";
 
 /// Unknown: the elements that are accessed, of contents written in part or by an access to unknown elements.
 pub(super) fn contents(resource: &str) -> String {
@@ -124,12 +125,12 @@ pub(super) fn copied(resource: &str) -> String {
     format!("whether anything uses the undefined contents that are copied from `{resource}`")
 }
 
-/// An entry for attachments that have no contents before a render pass loads them; can follow a number.
+/// The text of the entry for attachments that have no contents before a render pass loads them; it follows a number.
 pub(super) const FIRST_LOADS: &str =
-    "attachments are loaded with undefined contents: whether draws cover these is unknown";
+    "attachments are loaded with undefined contents: whether draws cover them is unknown";
 
-/// An entry for descriptors that shaders may leave unused; can follow a number.
+/// The text of the entry for descriptors that shaders may leave unused; it follows a number.
 pub(super) const UNWRITTEN: &str = "descriptors refer to resources that no recorded command has written: whether the shaders read them is unknown";
 
-/// An entry for accesses between which no barrier is possible; can follow a number.
+/// The text of the entry for accesses between which no barrier is possible; it follows a number.
 pub(super) const FRAGMENTS: &str = "accesses in fragment shaders may conflict with accesses by another draw of the same subpass: whether the elements are the same is unknown";

@@ -97,7 +97,7 @@ fn predicate(device: &Device, buffer: vk::Buffer, offset: u64) -> Option<Followe
         stages: Some(vk::PipelineStageFlags2::CONDITIONAL_RENDERING_EXT),
         accesses: Some(vk::AccessFlags2::CONDITIONAL_RENDERING_READ_EXT),
         described_as: Some(
-            "conditional rendering reads it, but the frame describes it as a read of an indirect command's parameters",
+            "conditional rendering reads it, which the frame describes as a read of indirect command parameters",
         ),
         ..read.whole()
     })
@@ -131,13 +131,13 @@ const DISPATCH: u64 = size_of::<vk::DispatchIndirectCommand>() as u64;
 /// Size of a draw count in bytes.
 const COUNT: u64 = size_of::<u32>() as u64;
 
-/// Rows of command parameters in a buffer, with a stride.
+/// Indirect command parameters in a buffer: `count` structures at a stride.
 #[derive(Clone, Copy)]
 struct Rows {
     bytes: u64,
     stride: u64,
     count: u32,
-    /// True if the command reads all rows; false if a count in a buffer may limit it to fewer.
+    /// True if the command reads all structures; false if a count in a buffer may limit it to fewer.
     are_all: bool,
 }
 

@@ -176,7 +176,7 @@ fn bind_sets(
     });
 }
 
-/// Changes a copy of the pushed set: earlier draws keep the old one.
+/// Binds a changed copy of the pushed descriptor set; earlier draws keep the old one.
 fn change(
     device: &Device,
     it: &mut Recording,

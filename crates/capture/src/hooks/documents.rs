@@ -1,8 +1,8 @@
 //! Writes the documents of frames.
 //!
-//! A frame is written several times while it is the best one, so that a document exists after a crash, and then a last time. The last time is put off
-//! until its timestamps are read: the program may submit or signal only later what its passes wait for, so that no call of the program may wait for
-//! them.
+//! A frame is written several times while it is the best one, so that a document exists after a crash, and then a last time. The last write is put
+//! off until the timestamps are read: the program may submit or signal only later what its passes wait for, so that no call of the program may wait
+//! for them.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -33,7 +33,8 @@ impl DueDocument {
 }
 
 impl Device {
-    /// Writes the document of a frame. If it is the last version of the document and timestamps are still missing, puts it off until they are read.
+    /// Writes the document of a frame. If this is the last version of the document and timestamps are still missing, adds it to the due documents
+    /// instead.
     pub(super) fn write_candidate(
         &self,
         settings: &Settings,

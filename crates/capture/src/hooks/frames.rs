@@ -130,7 +130,7 @@ impl Device {
         }
     }
 
-    /// Records a wait of the host.
+    /// Records a host wait.
     pub(crate) fn waited(&self, wait: HostWait) {
         self.complete_timestamps_after(wait);
         self.step(|_| {
@@ -149,7 +149,7 @@ impl Device {
         });
     }
 
-    /// Adds a step of the host to the frame.
+    /// Adds a host step to the frame.
     pub(crate) fn step(&self, step: impl FnOnce(&mut Submits) -> Option<RecordedStep>) {
         if !self.is_capturing() {
             return;
@@ -196,7 +196,7 @@ impl Device {
         self.queues.get(queue.as_raw()).unwrap_or_default().family
     }
 
-    /// Ends the frame if its border has been reached.
+    /// Ends the frame if its boundary has been reached.
     pub(crate) fn border(&self, is_border: impl Fn(&FrameBoundaryRule) -> bool) {
         if let Some(settings) = self
             .settings
@@ -243,7 +243,7 @@ impl Device {
         }
     }
 
-    /// Writes the last frame if it was requested, compared with the next one.
+    /// Writes the last frame, compared with the next one, if it was requested.
     fn write_requested(&self, settings: &Settings, progress: &mut Progress, next: Option<&Arc<Submits>>) {
         let last = progress.recent.pop_back();
         let Some(frame) = last else { return };
@@ -292,7 +292,8 @@ impl Device {
         }
     }
 
-    /// Ends the capture: writes the frames that are still to be written; if no frame was written, the last one that is available.
+    /// Ends the capture: writes the frames that are still to be written; if no frame was written, writes the last complete one, or the unfinished one
+    /// if there is none.
     pub(crate) fn end(&self) {
         let Some(settings) = self.settings.as_ref().filter(|_| self.is_capturing()) else {
             return;
@@ -301,8 +302,8 @@ impl Device {
         self.write_rest(settings);
     }
 
-    /// Ends the capture while the program ends. Only timestamps that were already read are used: drivers are not called, since their own exit handlers may have
-    /// run, and a thread that was stopped in a call may hold their locks.
+    /// Ends the capture when the program exits without having destroyed the device. Only timestamps that were already read are used: drivers are not
+    /// called, since their own exit handlers may have run, and a thread that was stopped in a call may hold their locks.
     pub(crate) fn exit(&self) {
         let Some(settings) = self.settings.as_ref().filter(|_| self.is_capturing()) else {
             return;
@@ -385,7 +386,7 @@ impl Progress {
         }
     }
 
-    /// Calls `write` if enough time has passed since the last call.
+    /// Calls `write` if enough time has passed since it last did so (see [`PATIENCE`]).
     fn patiently(&mut self, write: impl FnOnce(&mut Progress)) {
         if self.saved.is_none_or(|(at, took)| at.elapsed() > took * PATIENCE) {
             let began = Instant::now();

@@ -206,7 +206,7 @@ impl DynamicRendering<'_> {
         Some((view, load))
     }
 
-    /// Adds an attachment without operations to the recorded instance; returns its index.
+    /// Adds an attachment with load and store operations `NONE` to the recorded instance; returns its index.
     fn attach(
         &mut self,
         view: &Arc<View>,

@@ -1,4 +1,4 @@
-//! Entry points of queues and of the destruction of devices: submissions, and the borders of frames.
+//! Entry points of queues, and of the destruction of devices: submissions and frame boundaries.
 
 use ash::vk;
 use ash::vk::Handle;

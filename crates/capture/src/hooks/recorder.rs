@@ -54,7 +54,7 @@ impl Recorder {
     }
 }
 
-/// Declares entry points of commands, which are recorded and called in the next layer.
+/// Declares entry points that record a command and call the next layer.
 macro_rules! commands {
     ($($name:ident($($arg:tt),*) |$device:ident, $recording:ident| $add:expr;)+) => {$(
         #[allow(non_snake_case, reason = "Vulkan's names")]

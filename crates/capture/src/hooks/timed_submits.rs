@@ -1,7 +1,7 @@
 //! Submits whose command buffers contain the layer's timestamps.
 //!
-//! Queries are read as soon as a submit is known to be complete: after a wait of the program, when the layer's own fence after the submit is signaled,
-//! or when the command buffer is recorded or submitted again.
+//! Queries are read as soon as a submit is known to be complete: after a host wait, when the layer's own fence after the submit is signaled, or when
+//! the command buffer is recorded or submitted again.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ use super::recorder;
 use crate::model::objects::number_of;
 use crate::model::timing::SubmittedTimes;
 
-/// The maximum wait for the layer's fences at the end of a device.
+/// The maximum time to wait for the layer's fences when a capture ends or a device is destroyed.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(1);
 
 impl TimedSubmit {
@@ -26,7 +26,7 @@ impl TimedSubmit {
         self.times.iter().for_each(|one| one.lose());
     }
 
-    /// Returns true if this wait of the host shows that the submit is complete.
+    /// Returns true if this host wait shows that the submit is complete.
     fn is_complete_after(&self, wait: HostWait) -> bool {
         match wait {
             HostWait::Fence(fence) => self.fence == fence,
@@ -110,7 +110,7 @@ impl Device {
         }
     }
 
-    /// Reads timestamps of the submits that are complete after a wait of the host.
+    /// Reads timestamps of the submits that are complete after a host wait.
     pub(crate) fn complete_timestamps_after(&self, wait: HostWait) {
         let mut known = Vec::new();
         for (_, submit) in &mut self.fences().pending {
@@ -127,8 +127,8 @@ impl Device {
     }
 
     /// Destroys the layer's fences before the device. A program that has waited only for its own fences does not know whether the layer's, which were
-    /// submitted later, are signaled. One that is not signaled in time is left to the driver: it must not be destroyed while a submit refers to it
-    /// (VUID-vkDestroyFence-fence-01120).
+    /// submitted later, are signaled. A fence that is not signaled in time is left to the driver: it must not be destroyed while a submit refers to
+    /// it (VUID-vkDestroyFence-fence-01120).
     pub(crate) fn destroy_fences(&self) {
         let Fences { free, pending } = std::mem::take(&mut *self.fences());
         let began = Instant::now();

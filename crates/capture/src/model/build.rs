@@ -41,7 +41,7 @@ pub(crate) struct Origin {
     pub(crate) timestamp_period: f32,
 }
 
-/// A resource of the frame, with its uses: the pass, and the position of the access in that pass.
+/// A resource of the frame, with its uses: for each, the pass and the position of the access in that pass.
 pub(super) struct Entry {
     pub(super) resource: Resource,
     name: String,

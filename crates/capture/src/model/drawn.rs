@@ -25,7 +25,7 @@ pub(crate) enum DrawnElements {
     Vertices(Elements, Elements),
     /// Indices and instances: the vertices are given by the index buffer.
     Indices(Elements, Elements),
-    /// Parameters in buffers, or otherwise unknown: true for indexed draws, and the maximum number of draws.
+    /// Parameters in buffers, or otherwise unknown: whether the draws are indexed, and their maximum number.
     Unknown { indexed: bool, draws: u64 },
     /// No elements: mesh shaders, with the number of workgroups.
     Groups([u32; 3]),

@@ -18,7 +18,7 @@ pub(crate) struct ResourceUse {
     pub(crate) writes: bool,
     /// True for a write that keeps the contents that it does not replace.
     pub(crate) keeps: bool,
-    /// True if another version of the resource can be read instead: for reads by shaders or transfers.
+    /// True unless the resource is accessed as an attachment: shaders and transfer commands can read another version of the resource instead.
     pub(crate) movable: bool,
     /// True if the written contents are not stored.
     pub(crate) discards: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Inference {
     pub(crate) rewrites: Vec<bool>,
 }
 
-/// Infers the lifetime of a resource of `size` cells. `attached` means that it can only be an attachment, and `outside` is the reason why it is also
+/// Infers the lifetime of a resource of `size` cells. `attached` is true if it can only be used as an attachment, and `outside` is the reason why it is also
 /// accessible from outside the frame, if it is. Takes O(uses x cells) time.
 pub(crate) fn infer(
     uses: &[ResourceUse],

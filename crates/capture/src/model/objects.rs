@@ -17,10 +17,10 @@ use tileheap_layer::{array, chained};
 
 use crate::document::MemoryBinding;
 
-/// An allocation of memory.
+/// A memory allocation.
 #[derive(Debug, Default)]
 pub(crate) struct Allocation {
-    /// Position in the order of allocation, which distinguishes allocations with a reused handle.
+    /// Position in the order of allocation, which distinguishes allocations that have the same, reused handle.
     pub(crate) number: u32,
     /// True if the host has mapped the allocation.
     pub(crate) mapped: AtomicBool,

@@ -51,7 +51,8 @@ impl Pipeline {
         Ok(all)
     }
 
-    /// Returns the bound shader objects after replacing or removing the one of a stage. If `bound` is a pipeline, all of its stages are removed.
+    /// Returns the bound shader objects, with that of `stage` replaced, or removed if `shader` is `None`. If `bound` is a pipeline, none of its stages are
+    /// kept.
     pub(crate) fn with(
         bound: Option<&Pipeline>,
         stage: vk::ShaderStageFlags,

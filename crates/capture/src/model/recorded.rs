@@ -221,7 +221,7 @@ impl Builder {
         RecordedStep::Submit(step)
     }
 
-    /// Returns the number of a command buffer, which is the same if it is submitted again with equal accesses.
+    /// Returns the index of a command buffer in the recording; submitting it again with equal accesses returns the same index.
     fn command_buffer(&mut self, submitted: &super::submits::Submitted) -> u32 {
         let commands = submitted.flat.as_ref().map_or(&[][..], |flat| &flat.commands);
         let known = self.known.entry(Arc::as_ptr(&submitted.ops)).or_default();

@@ -538,7 +538,7 @@ fn vertex_bindings(bound: &BoundState, set: &[(u32, u32, bool)]) -> impl Iterato
     set.iter().copied().chain(own.flat_map(Pipeline::vertex))
 }
 
-/// Returns true if the operation begins a render pass instance that is resumed or will be suspended.
+/// Returns true if the operation begins a suspending or resuming render pass instance.
 fn is_part(op: &Op) -> bool {
     matches!(op, Op::BeginPass(instance) if instance.recorded.resumes || instance.recorded.suspends)
 }

@@ -355,7 +355,8 @@ pub(crate) fn shading_rate(view: &View, layout: vk::ImageLayout) -> FollowedAcce
 /// The reason why a resolve of one aspect is described as a resolve of both.
 const RESOLVES_BOTH: &str = "only one of its aspects is resolved, but the frame describes a resolve of both";
 
-/// Returns the access to a resolve attachment, which is completely written in all its aspects, even if only some of them are `resolved`.
+/// Returns the access to a resolve attachment. It writes all aspects completely, even if `resolved` contains only some of them, because a frame always
+/// resolves both depth and stencil.
 pub(crate) fn resolve(
     source: &View,
     target: &View,

@@ -38,7 +38,7 @@ pub(crate) struct ShaderAccess {
 }
 
 impl ShaderUse {
-    /// Collects the accesses of shaders through the bound sets, and those that were not followed.
+    /// Collects the accesses of shaders through the bound descriptor sets, and the accesses that cannot be followed.
     pub(crate) fn of(using: &ShaderState, call: &str) -> ShaderUse {
         let mut found = ShaderUse::default();
         if using.buffers {

@@ -48,7 +48,7 @@ pub(crate) struct Batch {
     pub(crate) commands: Vec<Submitted>,
 }
 
-/// The state of semaphores between two steps of the host, once everything submitted is complete.
+/// The state of semaphores between two host operations, as it is when all submitted work has completed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Semaphores {
     /// The highest value of each timeline semaphore.
@@ -85,7 +85,7 @@ impl Semaphores {
     }
 }
 
-/// A step of the host.
+/// A host operation of a frame, such as a submit or a fence wait.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum HostStep {
     /// A batch of a submit; for a submit without batches, only the fence.
@@ -125,7 +125,7 @@ impl Submits {
         self.submits.push((queue, batches));
     }
 
-    /// Adds a step of the host. A repeated wait is omitted if only waits came in between.
+    /// Adds a host operation. Omits a wait that repeats an earlier one if only waits came in between.
     pub(crate) fn step(&mut self, step: RecordedStep) {
         let is_wait = |step: &HostStep| {
             matches!(
@@ -169,7 +169,7 @@ impl Submits {
         commands.filter_map(|commands| commands.flat.as_ref())
     }
 
-    /// Returns the frame's use of each of its resources, by key.
+    /// Summarizes the frame's use of each of its resources, by key.
     pub(crate) fn first_uses(&self) -> HashMap<usize, FirstUse> {
         let mut uses: HashMap<usize, FirstUse> = HashMap::new();
         for access in self

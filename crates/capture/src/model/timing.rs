@@ -23,7 +23,7 @@ pub(crate) enum Mark {
 /// The commands that matter for timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimedCommand {
-    /// A render pass instance; `is_part` if it is suspended or resumed.
+    /// Begins a render pass instance; `is_part` is true if it is suspending or resuming.
     Begin {
         is_part: bool,
     },
@@ -130,7 +130,7 @@ impl SubmittedTimes {
         }
     }
 
-    /// Records that there will be no values, unless they were read.
+    /// Records that the values are lost, unless they have already been read.
     pub(crate) fn lose(&self) {
         let mut state = self.state();
         if matches!(*state, TimesState::Pending | TimesState::Complete) {

@@ -6,7 +6,7 @@ use super::play::Played;
 use super::run::Report;
 use crate::documents::{self, Policy, Reloads, Replay};
 
-/// The results of each policy, with bytes, hits and arena ends per frame.
+/// Returns a document with the results of each policy: bytes, hits and arena ends per frame.
 pub(crate) fn document(played: &Played) -> Replay {
     let Played {
         reports, lower_bound, ..

@@ -31,7 +31,7 @@ impl TypedValueParser for Policies {
     }
 }
 
-/// The parameters of all policies, as a section of help; parameters that several policies share are listed once.
+/// Returns a section of the help text that lists the parameters of all policies; policies with the same parameters share an entry.
 pub(crate) fn parameters() -> String {
     let mut section = String::from("Parameters of policies:\n");
     let has_parameters = |policy: &&PolicyDesc<'_>| !policy.parameters.is_empty();

@@ -320,7 +320,7 @@ pub(crate) struct DescriptionChanges {
 }
 
 impl DescriptionChanges {
-    /// An empty list, with the reason.
+    /// Creates an empty list of changes, with the reason why it is empty.
     pub(super) fn none(why: &'static str) -> DescriptionChanges {
         DescriptionChanges {
             changes: Vec::new(),

@@ -217,7 +217,7 @@ fn verdict(
     }
 }
 
-/// Traffic that stays in memory despite the changes: every reason, largest first.
+/// Returns the traffic that stays in memory despite the changes, by reason, in descending order of bytes.
 fn staying(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<RemainingTraffic> {
     let frame = plan.described();
     let mut of_resource: BTreeMap<ResourceId, u64> = BTreeMap::new();
@@ -256,7 +256,7 @@ fn staying(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<RemainingTr
     all
 }
 
-/// The reason that a resource is not on chip, which continues a sentence such as "12 MiB …"; true if its contents are required in memory.
+/// Returns the reason that a resource is not on chip, which continues a sentence such as "12 MiB …", and true if its contents are required in memory.
 fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> (&'static str, bool) {
     let facts = capture.resources.get(id.index()).cloned().unwrap_or_default();
     let frame = plan.described();
@@ -277,7 +277,7 @@ fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> (&'static st
             (not_tile(why), matches!(why, OffChipReason::History))
         }
         PlacementReason::Tile { .. } => (
-            "make room in tile memory for resources that save more, or move in and out of it",
+            "leave tile memory for part of the frame to make room for resources that save more, or are loaded into or stored from it",
             false,
         ),
         _ => ("move in or out of tile memory", false),
@@ -349,7 +349,7 @@ fn facts(frame: &Frame, capture: &Capture) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// The measured GPU time of the frame, and the passes that take most of it; `None` if it was not measured.
+/// Describes the measured GPU time of the frame and the passes that take the longest; `None` if no time was measured.
 fn times(frame: &Frame, capture: &Capture) -> Option<String> {
     let passes = frame.passes().iter().zip(&capture.passes);
     let mut times: Vec<(u64, &str)> = passes
@@ -367,7 +367,7 @@ fn times(frame: &Frame, capture: &Capture) -> Option<String> {
     let count = times.len();
     (count > 0).then(|| {
         format!(
-            "{} in {}, most of it in {}",
+            "{} in {}; the longest: {}",
             milliseconds(all),
             counted(count as u64, "measured pass"),
             longest.join(", ")
@@ -375,7 +375,7 @@ fn times(frame: &Frame, capture: &Capture) -> Option<String> {
     })
 }
 
-/// The captured frame, and the reason that it was chosen.
+/// Describes the captured frame and the reason that it was chosen.
 fn which_frame(capture: &Capture) -> String {
     let number = capture.frame;
     if is_whole_run(capture) {

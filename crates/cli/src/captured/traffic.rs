@@ -79,7 +79,7 @@ pub(super) fn traffic(described: &Plan, best: &ArrangedPlan<'_>, capture: &Captu
     all
 }
 
-/// The part of a described resource that a pass uses: its value at that pass.
+/// Returns the part of a described resource that a pass accesses; the resource itself if the pass does not access it.
 fn used_by(plan: &Plan, (pass, resource): (PassId, ResourceId)) -> ResourceId {
     let mut accesses = plan.input.frame().accesses_of(pass).iter();
     let found = accesses.find(|access| plan.input.origins().resource(access.resource).resource == resource);
@@ -93,7 +93,7 @@ fn size(described: &Plan, capture: &Capture, id: ResourceId) -> Bytes {
     known.unwrap_or(described.input_requirements.resources[id.index()].size)
 }
 
-/// Bytes that an access of the unchanged program moves to or from memory.
+/// Returns the bytes that an access of the unchanged program moves to or from memory.
 fn moved_now(frame: &Frame, capture: &Capture, access: &Access, size: Bytes) -> u64 {
     let once = frame.bytes_touched(access, size).0;
     let (pass, resource) = (access.pass.index(), access.resource.index() as u32);
@@ -133,7 +133,8 @@ pub(super) fn is_kept_by_driver(reason: PlacementReason) -> bool {
     )
 }
 
-/// Modeled traffic of each described pass to each described resource, as arranged: on chip and in total, including strips and merged passes.
+/// Returns the modeled traffic of each described pass to each described resource in the arranged frame, on chip and in total, including strips and merged
+/// passes.
 fn kept_by(best: &ArrangedPlan<'_>, described: &Plan) -> BTreeMap<(PassId, ResourceId), ArrangedTraffic> {
     let (plan, arranged) = (&best.plan, &best.arranged);
     let mut kept: BTreeMap<_, ArrangedTraffic> = BTreeMap::new();
@@ -173,7 +174,7 @@ fn kept_by(best: &ArrangedPlan<'_>, described: &Plan) -> BTreeMap<(PassId, Resou
     kept
 }
 
-/// Bytes that an access moves if its resource is off chip, according to the cost model.
+/// Returns the bytes that an access moves if its resource is off chip, according to the cost model.
 fn modeled(plan: &Plan, access: &Access) -> u64 {
     let size = plan.input_requirements.resources[access.resource.index()].size;
     savings(plan.input.frame(), access, size).0

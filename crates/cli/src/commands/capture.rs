@@ -137,7 +137,7 @@ fn is_document(file: &Path) -> bool {
         .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
 }
 
-/// Reports a frame that was captured earlier.
+/// Prints the report of a frame that was captured earlier.
 fn report_again(arguments: &Arguments, document: &Path) -> Result<()> {
     let of_programs = [
         ("--frames", arguments.frames.is_some()),
@@ -241,7 +241,7 @@ fn cannot_write(out: &Path, error: &std::io::Error) -> Error {
     ))
 }
 
-/// A folder and its ancestors, as far as they do not exist yet, starting with the folder itself.
+/// Returns a folder and its ancestors up to the first one that exists, which is not included.
 fn missing_folders(out: &Path) -> Vec<PathBuf> {
     let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
     let missing = out.ancestors().take_while(is_missing);
@@ -291,7 +291,7 @@ fn documents_in(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(documents.into_iter().map(|(_, path)| path).collect())
 }
 
-/// An error with the likely reason that no frame of a program was captured.
+/// Creates an error with the likely reason that no frame of a program was captured.
 fn why_none(program: &[OsString], ended: ExitStatus, folder: &Path) -> Error {
     let log = fs::read_to_string(folder.join(settings::LOG)).unwrap_or_default();
     let why = match (enumerate_devices(), log.lines().last()) {

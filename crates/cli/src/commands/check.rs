@@ -126,7 +126,8 @@ fn executed(arguments: &Arguments, frame: &Frame, text: &str) -> Result<Executed
     arranged(arguments, itself.separate_values_of(is_divided)?, text)
 }
 
-/// The frame as it was planned: arranged, if an arrangement is given, searched for or saved with the plan.
+/// Applies the arrangement in which the frame was planned: found by a search for `--best`, given with `--arrangement`, or saved with the plan. Without any of
+/// these, returns the frame unchanged.
 fn arranged(arguments: &Arguments, executed: ExecutedFrame, text: &str) -> Result<ExecutedFrame> {
     let plan: Value = serde_json::from_str(text).unwrap_or_default();
     let frame = executed.frame();
@@ -165,7 +166,7 @@ fn arranged(arguments: &Arguments, executed: ExecutedFrame, text: &str) -> Resul
 }
 
 /// Lowers a plan for its first two frames, once with a device queue for each declared queue and once with a single device queue, and checks the tables.
-/// Returns the number of barriers of a frame on the single queue. Plans that are only for comparison have none.
+/// Returns the number of barriers of a frame on the single queue; 0 for plans with the whole frame as one window, which are only for comparison.
 fn barriers(plan: &Checked<Plan>) -> tileheap::Result<usize> {
     if plan.options.windows == WindowRule::WholeFrame {
         return Ok(0);

@@ -74,7 +74,7 @@ fn read(text: &str) -> Result<(String, Recording), String> {
     Ok((frame.name().to_owned(), capture.recording))
 }
 
-/// The reason that the command fails, if it does. Findings by the letter of the specification count as warnings if they are `listed`.
+/// The reason that the command fails, if it does. Findings by the letter of the specification count as warnings if `listed` is true.
 fn failure(report: &CheckReport, listed: bool, fail_on: FailOn) -> Option<String> {
     if report.checked == 0 {
         return Some(NOTHING_CHECKED.to_owned());

@@ -44,7 +44,7 @@ fn read(path: &Path) -> Result<Value> {
     Ok(serde_json::from_str(&text).expect("text that was accepted as a plan is valid JSON"))
 }
 
-/// The differences as text.
+/// Describes the differences between two plans as text.
 fn report(old: &Value, new: &Value) -> String {
     let mut report = String::new();
     for (title, differences) in differences(old, new) {

@@ -208,7 +208,7 @@ fn solve(
     let certificate = wanted.and_then(|_| certify(problem, &answer, budget, watch));
     let packing = answer.packing;
     if let Some(packing) = packing.as_ref().filter(|packing| packing.offsets.len() <= 5000) {
-        check(problem, packing).expect("an answer passes the checker");
+        check(problem, packing).expect("every answer passes the checker");
     }
     let height = packing.as_ref().map(|packing| packing.height);
     PackOutcome {
@@ -326,7 +326,7 @@ fn in_json(arguments: &Arguments, table: &Table, outcome: &PackOutcome, took: Du
     })
 }
 
-/// The built-in strategies and those of other planners, by name.
+/// Parses the name of a packing strategy: a built-in one, or that of another planner.
 fn strategies() -> impl TypedValueParser<Value = &'static dyn PackingStrategy> {
     const BUILT_IN: &[Strategy] = &Strategy::ALL;
     let built_in = BUILT_IN

@@ -94,7 +94,7 @@ fn write_plots(folder: &Path, played: &Played) -> Result<()> {
     Ok(())
 }
 
-/// Tables with a row for each policy.
+/// Returns the results as text: tables with a row for each policy.
 fn text(played: &Played) -> String {
     let Played {
         reports, lower_bound, ..

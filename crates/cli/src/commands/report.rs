@@ -159,7 +159,7 @@ impl From<Chart> for Input {
     }
 }
 
-/// Returns true if the text looks like a table; errors are then about the table.
+/// Returns true if the text looks like a table, so that errors are reported for a table and not for JSON.
 fn is_table(text: &str) -> bool {
     let text = text.trim_start();
     !text.starts_with(['{', '[']) && text.lines().next().is_some_and(|line| line.contains(','))
@@ -219,7 +219,7 @@ fn read(arguments: &Arguments, path: &Path) -> Result<Input> {
     }
 }
 
-/// Reads a document that the command wrote.
+/// Reads a document that a `tileheap` subcommand wrote.
 fn saved<T: Document>(path: &Path, text: &str) -> Result<T> {
     documents::read(text).map_err(|error| Error::of(shown(path), error))
 }
@@ -316,12 +316,12 @@ fn planned(arguments: &Arguments, frame: &FrameArguments, text: &str) -> Result<
     })
 }
 
-/// A sweep from a quarter of a heap size to three times it.
+/// Returns a sweep from a quarter of a heap size to three times that size.
 fn around(heap: Bytes) -> Sweep {
     Sweep::Heap(Bytes(heap.0 / 4), Bytes(heap.0.saturating_mul(3).max(1)))
 }
 
-/// The differences between two plans if there are exactly two; marks the items that differ in both charts.
+/// Returns the differences between the plans if there are exactly two, and marks the differing items in both charts.
 fn mark_differences(inputs: &mut [Input]) -> Vec<Table> {
     let plans: Vec<usize> = (0..inputs.len())
         .filter(|&index| inputs[index].plan.is_some())

@@ -224,7 +224,7 @@ fn read_network(arguments: &Arguments) -> Result<Network> {
     Network::read(&text, file, options)
 }
 
-/// An error about a model; for a symbol without a range, the error suggests `--range`.
+/// Creates an error about a model; for a symbol without a range, the error suggests `--range`.
 fn error_of_model(file: &Path, error: &TensorError) -> Error {
     let range = match error {
         TensorError::Unbounded { symbol, .. } => format!(": add --range {symbol}=MIN..MAX"),
@@ -279,7 +279,7 @@ fn read_onnx(arguments: &Arguments, _: &[u8]) -> Result<ImportedInput> {
     )))
 }
 
-/// Every tensor with its placement and lifetimes, then the allocation graph of each memory.
+/// Lists every tensor with its placement and lifetimes, then the allocation graph of each memory.
 fn dump(planned: &Planned) -> String {
     let columns: Vec<[String; 4]> = planned.tensors.iter().map(|row| columns(row, planned)).collect();
     let width = |column: usize| {
@@ -329,7 +329,7 @@ fn ratio(size: Bytes, bound: Bytes) -> String {
     }
 }
 
-/// Live bytes over steps, in at most 64 columns.
+/// Draws the live bytes over steps as a line of text with at most 64 columns.
 fn chart(timeline: &Timeline) -> String {
     let live = timeline.live_bytes();
     let most = live.iter().copied().max().unwrap_or(Bytes::ZERO).0.max(1);

@@ -67,7 +67,8 @@ fn barrier(
     format!("a memory barrier {at}: {from} -> {to}")
 }
 
-/// More stages and accesses for the dependency of a layout transition; for a render pass, that dependency may have to be added.
+/// The remedy of adding stages and accesses to the dependency that includes a layout transition; for a render pass, the dependency itself may have to be
+/// added.
 fn wider_transition(one: &ResourceUse, which: &str, scope: &str) -> String {
     let at = position(one);
     let of_subpass = match one.call.as_str() {

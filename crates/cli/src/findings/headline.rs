@@ -67,7 +67,7 @@ fn uses(finding: &Finding) -> &'static str {
     }
 }
 
-/// A missing dependency: the action of the second command, its resource, and the missing part.
+/// The sentence for a missing dependency: the action of the second command, its resource, and the missing part.
 fn hazard(finding: &Finding, earlier: &str) -> String {
     let second = finding.second.action;
     let Some(first) = &finding.first else {

@@ -26,7 +26,7 @@ const WIDTH: usize = 160;
 /// The column at which the details of a finding begin, after their labels.
 const DETAILS: usize = 14;
 
-/// The report of a frame. Findings by the letter of the specification are only counted unless they are `listed`.
+/// The report of a frame. Findings by the letter of the specification are only counted unless `listed` is true.
 pub(crate) fn text(frame: &str, report: &CheckReport, listed: bool) -> String {
     let mut text = header(frame, report, listed);
     let mut number = 0;
@@ -64,7 +64,7 @@ pub(crate) fn of_verdict(report: &CheckReport, verdict: Certainty) -> impl Itera
     findings.filter(move |finding| finding.verdict == verdict)
 }
 
-/// The number of findings by verdict, in words; `None` if there are none. Findings by the letter are left out unless they are `listed`.
+/// The number of findings by verdict, in words; `None` if there are none. Findings by the letter of the specification are left out unless `listed` is true.
 pub(crate) fn counts(report: &CheckReport, listed: bool) -> Option<String> {
     let mut counts = Vec::new();
     for (verdict, word) in [
@@ -171,7 +171,7 @@ fn write_unchecked(text: &mut String, unchecked: &[UncheckedAccesses]) {
     }
 }
 
-/// Accesses that were not checked, in words: ``12 commands access memory by buffer device addresses (first: command 3 of `cull`; any of 4 resources)``.
+/// Describes accesses that were not checked: ``12 commands access memory by buffer device addresses (first: command 3 of `cull`; any of 4 resources)``.
 fn gap(one: &UncheckedAccesses) -> String {
     let what = clean(&one.what);
     let what = match one.count {
@@ -232,7 +232,7 @@ fn singular(words: &str) -> String {
     format!("{noun}{}{}", verb.unwrap_or_default(), rest.unwrap_or_default())
 }
 
-/// Text after `start`, broken into lines of at most [`WIDTH`] columns; later lines are indented.
+/// Breaks `text`, after `start`, into lines of at most [`WIDTH`] columns; later lines are indented.
 fn wrapped(start: &str, indent: usize, text: &str) -> String {
     let (mut lines, mut line, mut length) = (String::new(), start.to_owned(), start.chars().count());
     let mut is_empty = true;

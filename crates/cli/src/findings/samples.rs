@@ -201,7 +201,7 @@ pub(super) fn gaps() -> Vec<UncheckedAccesses> {
             ..UncheckedAccesses::default()
         },
         UncheckedAccesses {
-            what: "batches wait for a signal that was not recorded: the order of what follows is unknown"
+            what: "batches wait for a signal that was not recorded: the order of later work is unknown"
                 .to_owned(),
             count: 1,
             first: "submission 3".to_owned(),

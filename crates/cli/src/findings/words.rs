@@ -15,7 +15,7 @@ pub(super) fn is_alias(finding: &Finding) -> bool {
     matches!(finding.overlap, Overlap::Memory { .. })
 }
 
-/// A text from the captured program, on one line.
+/// Puts a text from the captured program on one line: control characters become spaces.
 pub(super) fn clean(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { ' ' } else { c })
@@ -69,7 +69,7 @@ pub(super) fn position(one: &ResourceUse) -> String {
     }
 }
 
-/// A command and its action; with the description of the resource if it `is_new`.
+/// A command and its action, with the description of the resource if `is_new` is true.
 pub(super) fn command(one: &ResourceUse, is_new: bool) -> String {
     let mut context = Vec::new();
     if one.submission > 0 {

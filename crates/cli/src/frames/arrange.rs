@@ -97,7 +97,7 @@ impl Limits {
         self.allow.is_some() || self.shaded.is_some() || self.time.is_some() || self.search_steps.is_some()
     }
 
-    /// Fails if limits are given although nothing is searched.
+    /// Fails if options that limit a search are given, but `search` is false.
     pub(crate) fn require(&self, search: bool) -> Result<()> {
         let given = self.are_of_search() || self.repeat_cost.is_some();
         match given && !search {
@@ -177,7 +177,7 @@ pub(crate) struct ArrangedPlan<'a> {
 }
 
 impl<'a> ArrangedPlan<'a> {
-    /// The planned frame that was rearranged.
+    /// The described frame and its plan, from before the rearrangement.
     pub(crate) fn described(&self) -> DescribedPlan<'a> {
         self.described
     }
@@ -249,7 +249,7 @@ impl ArrangeOptions {
         Ok(Some(planned))
     }
 
-    /// Fails if limits are given although the options request no search.
+    /// Fails if options that limit a search are given, but no search is requested. `--repeat-cost` is also allowed with a saved arrangement.
     pub(crate) fn require_search(&self) -> Result<()> {
         let saved = self.arrangement.is_some() && !self.limits.are_of_search();
         self.limits.require(self.best || saved)

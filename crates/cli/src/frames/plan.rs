@@ -124,7 +124,7 @@ impl FrameArguments {
         Ok((imported, plan))
     }
 
-    /// The frame of the file's text, at another base extent if one is given.
+    /// Reads the frame from its file's text, and applies the options to it; `extent`, if given, replaces its base extent.
     pub(crate) fn frame_from(&self, text: &str, extent: Option<(u32, u32)>) -> Result<ImportedFrame> {
         let mut imported = frame_from(&self.frame, text, extent)?;
         self.options.assumed.apply(&self.frame, &mut imported)?;
@@ -265,7 +265,7 @@ pub(crate) fn with_values(frame: &Frame, profile: &DeviceProfile) -> Result<Exec
     Ok(itself.separate_values_of(is_transient)?)
 }
 
-/// Assigns facts about the described resources to the resources of the executed frame.
+/// Returns the facts about each resource of the executed frame: those about the described resource that it is a part of.
 pub(super) fn of_parts<T: Clone + Default>(executed: &ExecutedFrame, described: &[T]) -> Vec<T> {
     let parts = executed.frame().resource_ids();
     let origins = parts.map(|id| executed.origins().resource(id).resource);
@@ -297,7 +297,7 @@ fn reject_unsupported(frame: &Frame, profile: &DeviceProfile) -> Result<()> {
     )))
 }
 
-/// Reads a frame from text, a document or the loose form, at another base extent if one is given.
+/// Reads a native or loose frame description from text; `extent`, if given, replaces its base extent.
 pub(crate) fn frame_from(path: &Path, text: &str, extent: Option<(u32, u32)>) -> Result<ImportedFrame> {
     let extent = extent.map(|(width, height)| vk::Extent2D { width, height });
     import::read(text, extent).map_err(|error| Error::of(shown(path), error))
@@ -305,9 +305,9 @@ pub(crate) fn frame_from(path: &Path, text: &str, extent: Option<(u32, u32)>) ->
 
 fn ladders() -> impl TypedValueParser<Value = Ladder> {
     let description = |ladder| match ladder {
-        Ladder::Off => "One object for all lifetimes that overlap",
-        Ladder::Auto => "Where the model estimates a lower binning cost",
-        Ladder::Always => "Wherever that binds fewer bytes",
+        Ladder::Off => "One object for all overlapping lifetimes",
+        Ladder::Auto => "Several objects where the model estimates a lower binning cost",
+        Ladder::Always => "Several objects wherever they bind fewer bytes",
     };
     named(Ladder::ALL, Ladder::name, Some(description))
 }

@@ -97,7 +97,7 @@ fn limits(profile: &DeviceProfile) -> Result<Vec<(String, String)>> {
     Ok(limits.collect())
 }
 
-/// Flag names without their common prefix.
+/// Joins flag names with ` | `, without their common prefix and `_BIT`.
 fn short(names: Vec<String>, prefix: &str) -> String {
     let names = names
         .iter()

@@ -5,7 +5,7 @@ use tileheap_tensor::units::Step;
 
 use crate::documents::{Memory, Region, Tensor, Tensors};
 
-/// The document; steps at which nothing begins or ends are omitted.
+/// Returns the document; steps at which no lifetime begins or ends are omitted.
 pub(crate) fn document(name: &str, judged: &JudgedAllocations) -> Tensors {
     let of = &judged.allocations;
     let spans = of.buffers.iter().flat_map(|buffer| &buffer.lifetimes);

@@ -61,7 +61,7 @@ pub(crate) struct TensorOptions {
 }
 
 impl Default for TensorOptions {
-    /// The options of a command line without options.
+    /// Returns the options of a command line that specifies none.
     fn default() -> TensorOptions {
         #[derive(clap::Parser)]
         struct Alone {
@@ -73,7 +73,7 @@ impl Default for TensorOptions {
 }
 
 impl TensorOptions {
-    /// The memories; empty for a single unlimited one.
+    /// Returns the memories that `--on-chip` or `--memory` specifies; empty for a single memory without a limit.
     pub(super) fn memories(&self) -> Result<Vec<MemoryDesc>> {
         match self.on_chip {
             Some(capacity) => Ok(on_chip(capacity)),
@@ -113,7 +113,7 @@ impl TensorOptions {
     }
 }
 
-/// An on-chip memory, and one without a limit.
+/// Returns an on-chip memory of this capacity, followed by a memory without a limit.
 pub(super) fn on_chip(capacity: Bytes) -> Vec<MemoryDesc> {
     vec![
         MemoryDesc::limited("on-chip", capacity),

@@ -26,7 +26,7 @@ const WIDTH: f64 = 1000.0;
 /// The color of text on boxes, which are light in both color schemes.
 const ON_BOX: &str = "#000000";
 
-/// Says that nothing better was found, if the arrangement is the described one.
+/// Returns a sentence saying that no better arrangement was found; `None` if the arrangement differs from the described one.
 fn unchanged(arranged: &Value) -> Option<String> {
     (arranged["arrangement"] == arranged["described"]).then(|| {
         format!(

@@ -74,7 +74,7 @@ pub(crate) struct Lane {
 pub(crate) type LaneSpan = (usize, usize, String);
 
 impl Lane {
-    /// Joins consecutive steps with the same number and name into spans.
+    /// Creates a lane: joins consecutive steps with equal parts into spans.
     pub(crate) fn of(name: &str, ruled: bool, parts: impl Iterator<Item = (u64, String)>) -> Lane {
         let mut spans: Vec<LaneSpan> = Vec::new();
         let mut before = None;

@@ -89,7 +89,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table without a chosen row.
+    /// Creates a table without a marked row.
     pub(crate) fn new(
         title: impl Into<String>,
         columns: &'static [&'static str],

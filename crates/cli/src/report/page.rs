@@ -60,7 +60,7 @@ fn in_json(chart: &Chart) -> Value {
     value
 }
 
-/// The drawing of a curve, and its numbers for screen readers.
+/// Converts a curve to its drawing, and its numbers for screen readers.
 fn curve_in_json(curve: &Curve) -> Value {
     json!({
         "title": curve.title,

@@ -184,7 +184,7 @@ fn lanes(plan: &Value, passes: &[Value]) -> Vec<Lane> {
     ]
 }
 
-/// The share of the traffic that stays on chip; or the memory that aliasing saves on a device without tile memory.
+/// Returns the verdict: the share of the traffic that stays on chip, or, on a device without tile memory, the memory that aliasing saves.
 fn verdict(plan: &Value) -> Verdict {
     let totals = &plan["totals"];
     let total = |name: &str| bytes(&totals[name]);

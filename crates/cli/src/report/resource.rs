@@ -83,7 +83,7 @@ fn placements(places: &[Value]) -> Vec<String> {
     listed
 }
 
-/// An access in words: `lighting: color attachment`.
+/// Describes an access: `lighting: color attachment`.
 fn described(access: &Value) -> String {
     let previous = if access["version"] == "previous" {
         ", of the previous frame"

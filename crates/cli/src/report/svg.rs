@@ -73,7 +73,7 @@ const DARK: [(&str, &str); 10] = [
     ("#2b6cb0", "#7db4ea"),
 ];
 
-/// A style sheet, which overrides attributes; viewers that ignore style sheets draw on white.
+/// Returns a style sheet, whose colors override those in attributes; viewers that ignore style sheets draw on white.
 fn style(ground: Ground) -> String {
     let rules = DARK.map(|(light, dark)| {
         format!("[fill=\"{light}\"] {{ fill: {dark} }} [stroke=\"{light}\"] {{ stroke: {dark} }}")

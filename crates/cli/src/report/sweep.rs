@@ -23,7 +23,7 @@ fn position(swept: &SweepResult, point: &SweepPoint) -> String {
     }
 }
 
-/// The curves; `here` marks the plan's own heap size or number of texels.
+/// Returns the curves of a sweep. `here` is the plan's own heap size or number of texels; the nearest point is marked.
 pub(crate) fn curves(swept: &SweepResult, here: Option<u64>) -> Vec<Curve> {
     let points = &swept.points;
     let at: Vec<String> = points.iter().map(|point| position(swept, point)).collect();
@@ -64,7 +64,7 @@ fn share(point: &SweepPoint) -> u64 {
     (u128::from(kept) * 1000 / u128::from(all.max(1))) as u64
 }
 
-/// The shares at the first and the last point.
+/// Returns the verdict: the shares on chip at the first and the last point.
 fn verdict(swept: &SweepResult) -> Verdict {
     let sentence = match &swept.points[..] {
         [first, .., last] => format!(

@@ -127,7 +127,7 @@ fn lifetimes(tensor: &Tensor) -> impl Iterator<Item = (usize, usize)> {
     tensor.lifetimes.iter().copied().filter(|span| span.0 < span.1)
 }
 
-/// The bytes with and without sharing, and the lower bound.
+/// Returns the verdict: the bytes with and without sharing, and the lower bound.
 fn verdict(plan: &Tensors) -> Verdict {
     let placed = plan.tensors.iter().filter(|tensor| !tensor.regions.is_empty());
     let apart: u64 = placed.map(|tensor| tensor.size).fold(0, u64::saturating_add);
@@ -213,7 +213,7 @@ fn item(plan: &Tensors, tensor: &Tensor, steps: &[Step]) -> Item {
                 .get(index)
                 .map_or(String::new(), |memory| memory.name.clone())
         };
-        fact("round by round", place.in_words(&memory));
+        fact("loop location", place.in_words(&memory));
     }
     for region in regions {
         let (memory, size) = (memory_of(plan, region), amount(region.size));

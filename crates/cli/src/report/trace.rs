@@ -106,7 +106,7 @@ pub(crate) fn chart(trace: &Trace, name: &str) -> Chart {
     }
 }
 
-/// The lost bytes and the messages.
+/// Returns the verdict: the lost bytes, and the number of messages.
 fn verdict(trace: &Trace, discards: usize, lost: u64) -> Verdict {
     let contents = match discards {
         0 => "No contents of tile memory were discarded".to_owned(),

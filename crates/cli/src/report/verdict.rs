@@ -26,7 +26,7 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// A bar for comparison.
+    /// Creates a bar for comparison.
     pub(crate) fn other(name: impl Into<String>, value: u64, text: String) -> Bar {
         Bar {
             name: name.into(),
@@ -36,7 +36,7 @@ impl Bar {
         }
     }
 
-    /// The bar of the result.
+    /// Creates the bar of the result.
     pub(crate) fn result(name: impl Into<String>, value: u64, text: String) -> Bar {
         Bar {
             result: true,

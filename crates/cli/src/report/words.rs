@@ -2,7 +2,7 @@
 
 pub(crate) use crate::values::amount;
 
-/// A name cut to `room` characters; a path keeps its last part, and more if it fits.
+/// Shortens a name to at most `room` characters; a path keeps its last part, and more if it fits.
 pub(crate) fn cut(name: &str, room: usize) -> String {
     let count = name.chars().count();
     if count <= room {

@@ -34,8 +34,7 @@ pub const MEMORY_HEAP_TILE_MEMORY_BIT_QCOM: vk::MemoryHeapFlags = vk::MemoryHeap
 
 /// `VK_BUFFER_USAGE_TILE_MEMORY_BIT_QCOM`.
 ///
-/// Source: `VUID-VkBufferCreateInfo-tileMemoryHeap-10762`, `-usage-10763` (flags it excludes), `-usage-10764` (usages it
-/// goes with).
+/// Source: `VUID-VkBufferCreateInfo-tileMemoryHeap-10762`, `-usage-10763` (flags that it excludes), `-usage-10764` (usages that it can be combined with).
 pub const BUFFER_USAGE_TILE_MEMORY_BIT_QCOM: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(1 << 27);
 
 /// `VK_BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM`, for `VkBufferUsageFlags2CreateInfo`.

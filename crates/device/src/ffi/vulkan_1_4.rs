@@ -1,7 +1,7 @@
 //! <https://registry.khronos.org/vulkan/specs/latest/man/html/VK_VERSION_1_4.html>
 //!
-//! The features of Vulkan 1.4, which a caller may enable in place of the features of extensions that it
-//! includes (`VUID-VkDeviceCreateInfo-pNext-10360`).
+//! The features of Vulkan 1.4, which a caller may enable in place of the features of the extensions that Vulkan 1.4 includes
+//! (`VUID-VkDeviceCreateInfo-pNext-10360`).
 
 use ash::vk;
 

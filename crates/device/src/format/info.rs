@@ -28,8 +28,8 @@ impl TexelBlock {
     /// Maximum number of runs; a copy with more of them is described by a single run with gaps.
     pub const MAX_RUNS: u64 = 64;
 
-    /// The bytes that a copy accesses in a buffer: a run for each row if there are gaps between rows, else for each slice if there are gaps between
-    /// slices, else a single run. `row_length` and `image_height` are in texels, as in `VkBufferImageCopy`: 0 means the extent's.
+    /// Returns the bytes that a copy accesses in a buffer: a run for each row if there are gaps between rows, else for each slice if there are gaps between
+    /// slices, else a single run. `row_length` and `image_height` are in texels, as in `VkBufferImageCopy`: 0 means the width or height of `extent`.
     ///
     /// Source: Vulkan specification, "Buffer and Image Addressing".
     pub fn packed(

@@ -6,7 +6,7 @@ use ash::vk::{self, Format as F};
 
 use super::info::{FormatInfo, NumericType, TexelBlock};
 
-/// A color format that is not compressed, with `bytes` bytes per texel.
+/// Describes a color format that is not compressed, with `bytes` bytes per texel.
 const fn color(format: F, class: &'static str, bytes: u32, numeric: NumericType) -> FormatInfo {
     FormatInfo {
         format,
@@ -49,7 +49,7 @@ const fn srgb(format: F, class: &'static str, bytes: u32) -> FormatInfo {
     }
 }
 
-/// A compressed format with blocks of `width` x `height` texels in `bytes` bytes.
+/// Describes a compressed format with blocks of `width` x `height` texels in `bytes` bytes.
 const fn compressed(format: F, class: &'static str, [width, height, bytes]: [u32; 3]) -> FormatInfo {
     FormatInfo {
         block: TexelBlock { width, height, bytes },

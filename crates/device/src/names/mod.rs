@@ -68,7 +68,7 @@ pub fn bit_names<T: Vocabulary>(flags: T) -> Vec<String> {
     T::names().bit_names(flags.to_raw())
 }
 
-/// The union of the named bits.
+/// Returns the union of the named bits.
 ///
 /// # Errors
 /// [`NameError`] for the first invalid name.
@@ -242,7 +242,7 @@ impl TypeNames {
     }
 }
 
-/// A name as error messages quote it: escaped, on one line, and cut after 80 characters.
+/// Returns a name as error messages quote it: escaped, on one line, and cut after 80 characters.
 pub fn shortened(text: &str) -> String {
     const MAX_LENGTH: usize = 80;
     let mut short: String = text

@@ -42,7 +42,7 @@ pub struct TypeNames {
 /// The kind of values that a type has, and thus the numbers to scan for names.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
-    /// Single bits of a 64-bit mask if `wide`, else of a 32-bit mask.
+    /// Single bits of a mask, which has 64 bits if `wide` is true and 32 bits otherwise.
     Bits {
         /// True for a 64-bit mask.
         wide: bool,
@@ -154,12 +154,12 @@ vocabulary! {
 }
 
 impl TypeNames {
-    /// Every name, sorted by name.
+    /// All names with their values, sorted by name.
     pub(super) fn table(&self) -> &[Entry] {
         self.table.get_or_init(|| self.build_table())
     }
 
-    /// Every derived and listed name.
+    /// Builds the table from the derived and the listed names.
     fn build_table(&self) -> Vec<Entry> {
         let raws: Vec<u64> = match self.shape {
             Shape::Bits { wide } => (0..if wide { 64 } else { 32 }).map(|shift| 1 << shift).collect(),

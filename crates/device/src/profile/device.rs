@@ -9,19 +9,19 @@ pub use crate::ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM as TILE_HEAP_FLAG;
 use crate::names;
 use crate::units::{Alignment, Bytes};
 
-/// The properties of a device as numbers. [`DeviceProfile::preset`] returns presets; the runtime queries those of a
-/// driver.
+/// The properties of a device as numbers. [`DeviceProfile::preset`] returns presets; the runtime queries the driver for the properties of a real
+/// device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceProfile {
     /// The name of the preset or of the device.
     pub name: String,
-    /// Source of the numbers: a driver, a public reading, or an estimate and its basis.
+    /// Source of the numbers: a driver, a published report of a device, or an estimate and its basis.
     pub source: String,
     /// Memory heaps, in the driver's order.
     pub heaps: Vec<MemoryHeap>,
     /// Memory types, in the driver's order; at most 32.
     pub memory_types: Vec<MemoryType>,
-    /// The tile heap, if tile memory is fully available, from the extension to its function pointers.
+    /// The tile heap; `None` if the device has none, or if the driver lacks anything that tile memory needs, such as a function of the extension.
     pub tile: Option<TileHeap>,
     /// On-chip memory that the tile heap and the driver's binning share; 0 if unknown.
     pub gmem: Bytes,
@@ -76,7 +76,7 @@ pub struct TileHeap {
     pub size: Bytes,
     /// True if contents persist until the end of the submit call, not only of the batch (`queueSubmitBoundary`).
     pub queue_submit_boundary: bool,
-    /// True if buffers in tile memory can be copied from and to (`tileBufferTransfers`).
+    /// True if buffers in tile memory can be the source or destination of a transfer (`tileBufferTransfers`).
     #[serde(rename = "tileBufferTransfers")]
     pub buffer_transfers: bool,
     /// The layout model that estimates sizes of images and buffers without a driver.

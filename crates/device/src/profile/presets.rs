@@ -1,6 +1,5 @@
-//! The preset profiles in `presets.json`: one reading of a real device, two estimates scaled from it, tilers and a desktop
-//! without a tile heap, and devices that exist only to test programs. Devices with tile shading are assumed to have all of its
-//! features.
+//! The preset profiles in `presets.json`: the published numbers of a real device, two estimates scaled from them, tilers and a desktop GPU without a
+//! tile heap, and devices that exist only to test programs. Devices with tile shading are assumed to have all of its features.
 
 use std::sync::LazyLock;
 
@@ -67,8 +66,8 @@ pub enum MemoryTypePosition {
 
 /// The flags of the tile memory type in the Adreno profiles.
 ///
-/// Source: ANGLE (`VK_QCOM_tile_memory_heap` since November 2025), whose debug builds assert on Adreno that the tile heap has one memory
-/// type, and that it is LAZILY_ALLOCATED. The reading of Adreno 830 does not list types.
+/// Source: ANGLE (`VK_QCOM_tile_memory_heap` since November 2025), whose debug builds assert on Adreno that the tile heap has one memory type, and
+/// that it is LAZILY_ALLOCATED. The published report of Adreno 830 does not list memory types.
 const LAZY: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
     vk::MemoryPropertyFlags::DEVICE_LOCAL.as_raw() | vk::MemoryPropertyFlags::LAZILY_ALLOCATED.as_raw(),
 );
@@ -87,7 +86,7 @@ impl Quirks {
 
     const ADRENO: Quirks = Quirks {
         tile_types: &[LAZY],
-        // Not known; programs that take the first device-local type should fail wherever they may.
+        // Not known; programs that take the first device-local type should fail wherever Vulkan allows it.
         tile_type_position: MemoryTypePosition::First,
         ..Quirks::NONE
     };
@@ -151,15 +150,15 @@ impl DeviceProfile {
     /// | `x2-85` | 14,622,720 B of 21 MiB | GMEM | everything else: the heap scaled from `adreno-830` |
     /// | `validation-icd` | 1,000,000,000 B | as the null driver of the validation layers' tests has it | everything |
     /// | `hostile` | 6,291,449 B | nothing | invented: legal, and awkward |
-    /// | `generous` | 16 MiB | nothing | invented: all is granted |
+    /// | `generous` | 16 MiB | nothing | invented: everything is supported |
     /// | `two-tile-types` | 8,355,840 B | nothing | invented: the tile heap has two memory types |
     /// | `no-tile-memory` | none | nothing | a desktop with one memory type, like a software driver's |
     /// | `adreno-740` | none, 3 MiB of GMEM | GMEM | everything else |
     /// | `mali-g71`, `mali-g72` | none | what the driver merges: 8 attachments, 128 or 256 color bits a pixel | everything else |
     ///
-    /// In the Adreno profiles, the tile heap's memory type is LAZILY_ALLOCATED, as on the emulator, because ANGLE asserts that on Adreno. That it comes
-    /// as early as Vulkan's order allows is an assumption: code that takes the first LAZILY_ALLOCATED type then fails. In the others it is
-    /// type 0 without other flags than DEVICE_LOCAL: code that takes the first type then fails.
+    /// In the Adreno profiles, the tile heap's memory type is LAZILY_ALLOCATED, as on the emulator, because ANGLE asserts that on Adreno. That it
+    /// comes as early as Vulkan's order allows is an assumption: code that takes the first LAZILY_ALLOCATED type then fails. In the other profiles,
+    /// it is type 0 and DEVICE_LOCAL is its only flag: code that takes the first type then fails.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`], which lists the names.
@@ -249,8 +248,7 @@ mod tests {
         }
     }
 
-    /// The numbers of Adreno 830, which are a public reading, of the estimates that are scaled from it in whole blocks,
-    /// and of the hostile device.
+    /// Checks the numbers of Adreno 830, which were published, the estimates scaled from them in whole blocks, and the hostile device.
     #[test]
     fn presets_have_the_figures_of_their_sources() {
         for (name, blocks, gmem, source) in [

@@ -109,7 +109,7 @@ impl TileHeap {
 }
 
 impl TileBlock {
-    /// Bytes of one plane of `width` x `height` texels in whole blocks; `None` if they exceed 64 bits.
+    /// Bytes of one plane of `width` x `height` texels in whole blocks; `None` on overflow.
     ///
     /// A block is `bytes / rows` bytes across. If that is not a multiple of the texel's bytes, texels may straddle blocks.
     fn plane_bytes(self, plane: TexelBlock, width: u32, height: u32) -> Option<u64> {
@@ -121,8 +121,7 @@ impl TileBlock {
     }
 }
 
-/// Estimated bytes of an image in ordinary memory, with its mip levels padded to multiples of 64 x 16 texel blocks; `None` if they exceed 64
-/// bits.
+/// Estimated bytes of an image in ordinary memory, with its mip levels padded to multiples of 64 x 16 texel blocks; `None` on overflow.
 pub fn ordinary_image_bytes(info: &vk::ImageCreateInfo<'_>) -> Option<Bytes> {
     let vk::Extent3D { width, height, depth } = info.extent;
     let mut levels_and_planes = 0u64;

@@ -1,5 +1,5 @@
-//! Entry points that bind pipelines and descriptors to command buffers. Binding shader objects or descriptor buffers,
-//! which are not tracked, unbinds the tracked objects that they replace, so that no finding refers to those.
+//! Entry points that bind pipelines and descriptors to command buffers. Binding shader objects or descriptor buffers, which are not tracked, unbinds
+//! the tracked objects that they replace, so that no finding refers to the replaced objects.
 
 use std::ffi::c_void;
 
@@ -22,7 +22,7 @@ recorded_commands! {
         recorder.lock().sets.bind_pipeline(point, pipeline);
     };
 
-    /// Records the bound vertex buffers, if the buffers that draws fetch from are checked.
+    /// Records the bound vertex buffers, if any tracked buffer can be fetched from.
     vkCmdBindVertexBuffers(commands, first, count, buffers, offsets) => commands DeviceTable unless (!recorder.device.resources.has_fetched()) |recorder| {
         bind_vertices(recorder, first, array!(buffers, count), (array!(offsets, count), &[], &[]));
     };
@@ -33,14 +33,14 @@ recorded_commands! {
         bind_vertices(recorder, first, array!(buffers, count), ranges);
     };
 
-    /// Unbinds tracked vertex buffers: vertices come from addresses.
+    /// Unbinds the tracked vertex buffers: the application binds addresses instead, which are not tracked.
     vkCmdBindVertexBuffers3KHR(commands, first, count, infos) => commands DeviceTable |recorder| {
         for binding in (first..).take(count as usize) {
             recorder.lock().buffers.bind_vertices(binding, vk::Buffer::null(), (0, 0), None);
         }
     };
 
-    /// Records the bound index buffer, if the buffers that draws fetch from are checked.
+    /// Records the bound index buffer, if any tracked buffer can be fetched from.
     vkCmdBindIndexBuffer(commands, buffer, offset, kind) => commands DeviceTable unless (!recorder.device.resources.has_fetched()) |recorder| {
         recorder.lock().buffers.bind_indices(buffer, (offset, vk::WHOLE_SIZE), kind);
     };
@@ -50,13 +50,12 @@ recorded_commands! {
         recorder.lock().buffers.bind_indices(buffer, (offset, size), kind);
     };
 
-    /// Unbinds the tracked index buffer: indices come from an address.
+    /// Unbinds the tracked index buffer: the application binds an address instead, which is not tracked.
     vkCmdBindIndexBuffer3KHR(commands, info) => commands DeviceTable |recorder| {
         recorder.lock().buffers.bind_indices(vk::Buffer::null(), (0, 0), vk::IndexType::NONE_KHR);
     };
 
-    /// Records that transform feedback may write buffers in ways that the layer does not see: vertices, and the
-    /// counters at the end.
+    /// Records that transform feedback may write to buffers in ways that the layer does not see: it writes vertices, and counter values when it ends.
     vkCmdBeginTransformFeedbackEXT(commands, first, count, buffers, offsets) => commands DeviceTable |recorder| {
         recorder.begin_unseen_writes(UnseenWrites::TRANSFORM_FEEDBACK, "vkCmdBeginTransformFeedbackEXT");
     };

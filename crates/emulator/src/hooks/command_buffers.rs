@@ -25,7 +25,7 @@ use crate::tables::own_commands::OwnTable;
 use crate::tables::unseen_writes::UnseenWrites;
 
 device_entry_points! {
-    /// Forgets the pool's command buffers.
+    /// Unregisters the command buffers of the pool, and destroys the pool.
     vkDestroyCommandPool(handle, pool, allocator) |device| {
         if device.check.is_some() && pool != vk::CommandPool::null() {
             recorder::forget_pool(handle, pool);
@@ -44,7 +44,7 @@ device_entry_points! {
         result
     }
 
-    /// Removes the command buffers.
+    /// Unregisters and frees the command buffers.
     vkFreeCommandBuffers(handle, pool, count, all) |device| {
         for commands in array!(all, count) {
             recorder::forget(*commands);
@@ -83,7 +83,7 @@ device_entry_points! {
         dependencies(commands, infos, count, OrderedAs::Wait(events), record);
     }
 
-    /// Tracks an event. Contents are only discarded at the wait, whose dependency info must be equal.
+    /// Records that the event is set. Contents are only discarded at the wait, whose dependency info must be equal.
     vkCmdSetEvent2(commands, event, info) {
         let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| call_down!(device.driver.commands, vkCmdSetEvent2(commands, event, infos));
         dependencies(commands, info, 1, OrderedAs::Set(event), record);
@@ -194,7 +194,7 @@ recorded_commands! {
     };
 }
 
-/// Maps image barriers to their layouts before and after, image, and subresource range.
+/// Maps image barriers to tuples of their old and new layouts, image and subresource range.
 macro_rules! transitions {
     ($barriers:expr) => {
         $barriers

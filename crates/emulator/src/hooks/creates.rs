@@ -2,7 +2,7 @@
 
 /// Declares entry points that create an object in the next layer and register it: the command, the function of `strip` that copies the create info,
 /// and the code that receives the device, the create info and the new handle. With `[name in option]`, the create info is only stripped and the
-/// object only registered if the option is set.
+/// object only registered if the option is `Some`.
 macro_rules! creates {
     ($(
         $(#[$doc:meta])* $command:ident $(, strip::$strip:ident)?;

@@ -113,7 +113,7 @@ device_entry_points! {
         result
     }
 
-    /// Removes the sets.
+    /// Unregisters and frees the sets.
     vkFreeDescriptorSets(handle, pool, count, sets) |device| {
         for set in array!(sets, count) {
             device.descriptors.sets.remove(set.as_raw());
@@ -121,13 +121,13 @@ device_entry_points! {
         call_down!(device.driver.commands, vkFreeDescriptorSets(handle, pool, count, sets))
     }
 
-    /// Removes the pool's sets.
+    /// Unregisters the sets of the pool, and resets the pool.
     vkResetDescriptorPool(handle, pool, flags) |device| {
         device.descriptors.sets.remove_all(|set| set.pool == pool);
         call_down!(device.driver.commands, vkResetDescriptorPool(handle, pool, flags))
     }
 
-    /// Removes the pool's sets.
+    /// Unregisters the sets of the pool, and destroys the pool.
     vkDestroyDescriptorPool(handle, pool, allocator) |device| {
         device.descriptors.sets.remove_all(|set| set.pool == pool);
         call_down!(device.driver.commands, vkDestroyDescriptorPool(handle, pool, allocator));

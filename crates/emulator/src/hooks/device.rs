@@ -71,7 +71,7 @@ pub(crate) struct Check {
     pub(crate) follows_order: bool,
     /// True if ordinary memory that resources share is tracked.
     pub(crate) follows_ordinary: bool,
-    /// True once resources have shared bytes of ordinary memory.
+    /// True once two resources have shared bytes of ordinary memory.
     pub(crate) has_shared_memory: AtomicBool,
     pub(crate) followed: Mutex<Followed>,
 }
@@ -103,7 +103,8 @@ macro_rules! device_entry_points {
 }
 pub(crate) use device_entry_points;
 
-/// Bytes of the tile heap that this process has allocated on a physical device. Objects share their bytes, so this is the size of the largest.
+/// Bytes of the tile heap that this process has allocated on a physical device. Memory objects share the bytes of the heap, so this is the size of
+/// the largest object.
 pub(crate) fn allocated_of_heap(physical: vk::PhysicalDevice) -> u64 {
     let of_physical = |device: &Arc<Device>| device.physical.handle == physical;
     let devices = DEVICES.all().into_iter().filter(of_physical);

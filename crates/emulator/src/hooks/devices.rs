@@ -67,8 +67,7 @@ struct Request {
     names: Vec<*const c_char>,
     enabled: Enabled,
     buffer_device_address: bool,
-    /// True if `tileMemoryHeap` or a tile shading feature is enabled that needs the state of command buffers and tile
-    /// memory.
+    /// True if `tileMemoryHeap` is enabled, or a tile shading feature that needs the state of command buffers and tile memory.
     tile: bool,
     queue_count: u32,
     /// True if a timeline semaphore orders the queues that use tile memory.
@@ -383,7 +382,7 @@ fn timeline_is_out_of_reach(p_next: *const c_void) -> bool {
     (core || khr) && !is_copied && !enables_timeline(p_next)
 }
 
-/// For each queue family, a mask of the families that acquire images from it without a transfer.
+/// For each queue family, a mask of the families that can use its images with optimal tiling without an ownership transfer.
 fn transfers(instance: &Instance, physical: &PhysicalDeviceInfo) -> Vec<u32> {
     implicit_transfers(|count, families| {
         call_down!(

@@ -45,7 +45,7 @@ struct Poisoners {
 }
 
 impl HeapMemory {
-    /// Creates a heap without real memory.
+    /// Creates a heap; its real memory is created later.
     pub(crate) fn new(size: u64) -> HeapMemory {
         HeapMemory {
             heap: Heap::new(size),
@@ -96,7 +96,7 @@ impl HeapMemory {
         self.made.get().map_or(0, |made| made.bytes)
     }
 
-    /// Returns true if the real memory was created.
+    /// Returns true if the real memory has been created.
     pub(crate) fn is_made(&self) -> bool {
         self.made.get().is_some()
     }
@@ -173,8 +173,8 @@ impl HeapMemory {
         barrier(driver, commands, FILL, EVERYTHING);
     }
 
-    /// Returns a command buffer that poisons the heap from `first` to its end, for queues of `family`; it may be pending several times at once.
-    /// `None` if there is nothing to poison.
+    /// Returns a command buffer, for queues of `family`, that poisons the bytes in use from `first` on; several submissions of it may be pending at
+    /// once. `None` if there is nothing to poison.
     ///
     /// # Errors
     /// Returns the driver's error if it could not be created this time.
@@ -241,7 +241,7 @@ impl HeapMemory {
 type Scope = (vk::PipelineStageFlags, vk::AccessFlags);
 
 const FILL: Scope = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
-/// The fills of all earlier or later commands.
+/// The fills of all commands before or after a barrier.
 const FILLS: Scope = (
     vk::PipelineStageFlags::ALL_COMMANDS,
     vk::AccessFlags::TRANSFER_WRITE,

@@ -8,7 +8,7 @@ use super::device::{Device, device_entry_points};
 use crate::model::finding::Finding;
 use crate::model::order::followed::Followed;
 
-/// Updates the model of a device, and reports the findings: batches that waited for the change may run now.
+/// Applies a change to the model of a device, and reports the findings, including those of batches that waited for the change.
 pub(crate) fn follow<F: IntoIterator<Item = Finding>>(
     device: &Device,
     change: impl FnOnce(&mut Followed) -> F,

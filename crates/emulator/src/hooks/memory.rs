@@ -192,8 +192,8 @@ described_queries! {
     |device, create| {}
 }
 
-/// Returns true for a binding of one plane, of an image to a swapchain's memory, or for individual devices of a device group: these
-/// bindings are not tracked.
+/// Returns true if a binding is for a single plane, for a swapchain's memory, or for individual devices of a device group: these bindings are not
+/// tracked.
 fn is_bound_in_parts(p_next: *const c_void) -> bool {
     chained!(p_next => vk::BindImagePlaneMemoryInfo<'_>).is_some()
         || chained!(p_next => vk::BindImageMemorySwapchainInfoKHR<'_>).is_some()
@@ -208,7 +208,7 @@ struct Needs {
     is_transient: bool,
 }
 
-/// Completes the requirements of a resource: remaps types, adds the tile type, fills tile requirements.
+/// Completes the requirements of a resource: remaps the memory types, adds the tile type, and fills in the tile requirements.
 fn complete(device: &Device, out: *mut vk::MemoryRequirements2<'_>, needs: Needs) {
     let out = given!(mut out);
     let (bits, tile_needs) = (out.memory_requirements.memory_type_bits, needs.tile);

@@ -78,11 +78,11 @@ impl OrderedAs<'_> {
     }
 }
 
-/// The flag that makes a queue family transfer use the stages of its barrier (`VK_KHR_maintenance8`).
+/// The flag that makes a queue family ownership transfer use the stages of its barrier (`VK_KHR_maintenance8`).
 const ALL_STAGES: vk::DependencyFlags = vk::DependencyFlags::from_raw(0x20);
 
-/// The queue family transfer of a barrier; `None` if it transfers nothing, or if the transfer uses the stages of the barrier. A resource with concurrent
-/// sharing has no owner among the families of the device: it is only transferred to and from external families.
+/// The queue family ownership transfer of a barrier; `None` if the barrier transfers nothing, or if the transfer uses the stages of the barrier. A
+/// resource with concurrent sharing has no owner among the families of the device: it is only transferred to and from external families.
 ///
 /// Source: "Queue Family Ownership Transfer": resources "with a `VkSharingMode` of `VK_SHARING_MODE_EXCLUSIVE` must have their ownership explicitly
 /// transferred"; those "shared with external APIs or instances", "regardless of the `VkSharingMode`".

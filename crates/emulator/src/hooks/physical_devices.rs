@@ -65,7 +65,7 @@ physical_entry_points! {
         result
     }
 
-    /// Same as `vkGetPhysicalDeviceImageFormatProperties`; the bit may also be in the stencil usage.
+    /// Same as `vkGetPhysicalDeviceImageFormatProperties`; the tile usage bit may also be in the stencil usage.
     vkGetPhysicalDeviceImageFormatProperties2(handle, info, out) |instance, physical| {
         let query = given!(info);
         let request = extended_flags::image_request(query);

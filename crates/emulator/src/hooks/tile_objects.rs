@@ -103,8 +103,7 @@ fn handle_type(device: &Device) -> u32 {
     })
 }
 
-/// Reports an attempt to map tile memory, which cannot be mapped. Returns false for other memory, which it does not
-/// report.
+/// Reports an attempt to map tile memory, which cannot be mapped, and returns true. Returns false for other memory.
 pub(crate) fn refuse_mapping(device: &Device, memory: vk::DeviceMemory) -> bool {
     if device.resources.object_size(memory).is_none() {
         return false;

@@ -61,7 +61,7 @@ pub(crate) fn tile_of_rendering(
     let colors = array!(info.p_color_attachments, info.color_attachment_count);
     let depth = array!(info.p_depth_attachment, 1).first();
     let is_used = |target: &&vk::RenderingAttachmentInfo<'_>| target.image_view != vk::ImageView::null();
-    // Formats of ordinary views are not tracked: assumes four bytes each.
+    // Formats of ordinary views are not tracked: four bytes are assumed for each.
     let bytes = colors.iter().chain(depth).filter(is_used).count() as u64 * 4;
     let area = info.render_area;
     let extent = vk::Extent2D {

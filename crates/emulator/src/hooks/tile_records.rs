@@ -17,7 +17,7 @@ const STRIDE: u64 = 256;
 /// Maximum number of distinct tiles on a device; tiles are distinct if their positions or sizes differ.
 const RECORDS: u32 = 4096;
 
-/// The state of a device whose dispatches can run per tile.
+/// The state of a device that can run dispatches once per tile.
 pub(crate) struct TileShading {
     pub(crate) records: TileRecords,
     /// The shader modules that use the extension, each with the shading rate that it declares, if any.

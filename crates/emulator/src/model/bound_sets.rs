@@ -94,7 +94,7 @@ impl Point {
     /// Returns the key of the pipeline, the sets and `state`, a hash of all other relevant state, and the index of its entries in `checked`.
     #[inline]
     fn pair(&self, state: u64) -> (u64, usize) {
-        // Each bit of both reaches the highest, which selects the pair.
+        // Each bit of both affects the highest bits, which select the pair.
         let key = (self.key ^ state).wrapping_mul(GOLDEN);
         (key, (key >> (u64::BITS - CHECKED.ilog2())) as usize)
     }

@@ -35,7 +35,7 @@ pub(crate) fn check_object(at: Position, resource: &Resource, access: AccessMeth
     (!is_bound(at.bound, place)).then(|| wrong_object(at, resource, place, access))
 }
 
-/// Returns true if the memory object of `place` is bound.
+/// Returns true if the memory object of `place` is bound, or if the bound object is not known.
 #[inline]
 pub(crate) fn is_bound(bound: Option<BoundMemory>, place: &MemoryBinding) -> bool {
     bound.is_some_and(|bound| bound.memory == place.memory || bound == UNKNOWN)
@@ -223,7 +223,7 @@ struct Rules<'a> {
     resources: Vec<Arc<Resource>>,
     /// True if shaders write attachments that the subpass draws to.
     writes_attachments: bool,
-    /// True if the descriptors of the binding may change before the command runs, or if the command may not use them.
+    /// True if the descriptors of the binding may change before the command runs, or if the command might not use them.
     may_change: bool,
     /// True if some of the accesses depend on dynamic offsets or on other parameters.
     by_parameters: bool,

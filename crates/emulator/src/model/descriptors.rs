@@ -45,7 +45,7 @@ pub(crate) struct Descriptors {
 pub(crate) struct Set {
     pub(crate) pool: vk::DescriptorPool,
     pub(crate) layout: Option<Arc<SetLayout>>,
-    /// The number of entries: most sets have none, and are skipped without the lock.
+    /// The number of entries: most sets have none, and are skipped without taking the lock.
     count: AtomicUsize,
     /// The descriptors, by binding and element.
     entries: Mutex<Entries>,
@@ -57,7 +57,7 @@ type Entries = BTreeMap<(u32, u32), Entry>;
 /// Maximum number of descriptors of a binding that are checked; a shader may use any element of a larger array.
 const MAX_ELEMENTS: usize = 16;
 
-/// Flags of bindings whose descriptors a recorded command may not use, or may not use in their current state.
+/// Flags of bindings whose descriptors might change before a recorded command uses them, or might not be used at all.
 pub(super) const UNCERTAIN: vk::DescriptorBindingFlags = vk::DescriptorBindingFlags::from_raw(
     vk::DescriptorBindingFlags::UPDATE_AFTER_BIND.as_raw()
         | vk::DescriptorBindingFlags::UPDATE_UNUSED_WHILE_PENDING.as_raw()
@@ -144,8 +144,7 @@ impl Set {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes a descriptor that refers to a resource that the layer knows; `None` if the layer does not know its
-    /// resource.
+    /// Writes a descriptor; `resource` is `None` if the layer does not know the resource that the descriptor refers to.
     fn put(&self, binding: u32, element: u32, kind: vk::DescriptorType, resource: Option<DescribedPart>) {
         if resource.is_none() && self.count.load(Ordering::Relaxed) == 0 {
             return;

@@ -44,8 +44,8 @@ reasons! {
     /// A secondary command buffer that does not inherit the primary's tile memory, inside a render pass.
     Inheritance = "a secondary command buffer without the primary's tile memory",
         "chain VkTileMemoryBindInfoQCOM with the primary's object to the secondary's VkCommandBufferInheritanceInfo";
-    /// A secondary command buffer with less tile memory bound, outside render passes.
-    Secondary = "a secondary command buffer with less tile memory bound",
+    /// A secondary command buffer, outside render passes, at whose first action command the bound tile memory did not include these bytes.
+    Secondary = "a secondary command buffer that binds less tile memory before its first action command",
         "bind the object in the secondary command buffer too: outside render passes, secondary command buffers inherit no tile memory";
     /// The end of the batch, on devices without `queueSubmitBoundary`.
     BatchEnd = "the end of the batch",

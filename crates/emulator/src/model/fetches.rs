@@ -107,8 +107,9 @@ impl BoundBuffers {
         };
     }
 
-    /// The fetches of a draw or dispatch from tracked buffers that were not logged before in this epoch. `acts` is `false` if the command may do nothing,
-    /// `is_skipped` is `true` if it may not even read its parameters. `input` is the vertex input of the bound pipeline, if it is known.
+    /// The fetches of a draw or dispatch from tracked buffers that were not logged before in this epoch. `acts` is `false` if the command may do
+    /// nothing, and `is_skipped` is `true` if it might not even read its parameters. `input` is the vertex input of the bound pipeline, if it is
+    /// known.
     pub(crate) fn fetch(
         &mut self,
         resources: &Resources,

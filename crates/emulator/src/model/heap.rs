@@ -1,4 +1,4 @@
-//! The extent of the tile heap: the bytes that are in use, and so have to be poisoned.
+//! Tracks the bytes of the tile heap that are in use, and therefore have to be poisoned.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -22,7 +22,7 @@ use super::recording::{Pass, Preparation, Recording};
 use super::resources::{Attachment, RenderPass, Resources, View, is_only_read};
 use crate::tables::messages::MessageId;
 
-/// An attachment of a render pass instance, of an image that the layer knows.
+/// An attachment in a render pass instance, if the layer knows its image.
 pub(crate) struct BoundAttachment {
     pub(crate) view: Arc<View>,
     pub(crate) attachment: Attachment,
@@ -363,7 +363,7 @@ fn instance(
 ) -> render_pass::RenderPass {
     let is_covered = attached.iter().all(|one| one.is_covered);
     let axis = |first: i32, size: u32| match u32::try_from(first) {
-        // Covering all of an image has no end: its extent is not part of the model.
+        // No end if all of each image is covered: extents of images are not part of the model.
         _ if is_covered => Run::new(0, u32::MAX),
         Ok(first) => Run::new(first, first.saturating_add(size)),
         Err(_) => Run::new(0, size),
@@ -447,8 +447,8 @@ impl Attachment {
     }
 }
 
-/// Returns `true` if another attachment shares bytes with this one: they alternate within the pass, and it is unknown which of them has contents when
-/// the pass begins.
+/// Returns `true` if another attachment shares bytes with this one: the pass uses one after the other, and it is unknown which of them has contents
+/// when the pass begins.
 fn shares_bytes(attached: &[BoundAttachment], index: usize) -> bool {
     let Some(place) = attached[index].view.resource.tile_place() else {
         return false;

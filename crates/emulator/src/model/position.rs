@@ -105,7 +105,7 @@ impl fmt::Display for Position {
         }
         match self.bound {
             None => write!(f, ", with nothing bound"),
-            Some(UNKNOWN) => write!(f, ", with the tile memory that its primary has bound"),
+            Some(UNKNOWN) => write!(f, ", with the tile memory bound by its primary command buffer"),
             Some(BoundMemory { memory, size }) => {
                 let memory = Object(vk::ObjectType::DEVICE_MEMORY, memory);
                 write!(f, ", with {memory} of {size} B bound")

@@ -39,7 +39,7 @@ pub(crate) struct Recording {
     pub(crate) writes_attachments: bool,
     /// True if the guard before the first action command with tile memory bound was recorded.
     is_guarded: bool,
-    /// The number of attachments that were not bound when their render pass began: each one forces a check at the next draw.
+    /// The number of attachments whose memory object was not bound when their render pass began: each of them forces a check at the next draw.
     checked_passes: u64,
     pub(crate) contents: Contents,
     /// True if tile memory was bound at some point: a batch with this command buffer may need poison.
@@ -58,7 +58,7 @@ pub(crate) struct Recording {
 pub(crate) struct ReportedOnce(Vec<(MessageId, Object)>);
 
 impl ReportedOnce {
-    /// Returns true if the finding was not reported before.
+    /// Records the finding; returns true if it was not reported before.
     pub(crate) fn is_first(&mut self, finding: &Finding) -> bool {
         let key = (finding.id, finding.object);
         let is_first = !self.0.contains(&key);

@@ -35,16 +35,17 @@ pub(crate) struct Resources {
     pub(crate) render_passes: Sharded<Arc<RenderPass>>,
     /// Images that are transient attachments, if the device has an emulated lazy type.
     pub(crate) transient_images: Sharded<()>,
-    /// Images, and below buffers, with `VK_SHARING_MODE_CONCURRENT`, including those that are not registered.
+    /// Images with `VK_SHARING_MODE_CONCURRENT`, including those that are not registered.
     pub(crate) concurrent_images: Sharded<()>,
+    /// Buffers with `VK_SHARING_MODE_CONCURRENT`, including those that are not registered.
     pub(crate) concurrent_buffers: Sharded<()>,
     /// Swapchains whose images have `VK_SHARING_MODE_CONCURRENT`.
     pub(crate) concurrent_swapchains: Sharded<()>,
     /// The number of images and buffers that were registered.
     created: AtomicU32,
-    /// True if a buffer that draws or dispatches may fetch from is tracked.
+    /// True once a buffer that draws or dispatches may fetch from (vertex, index or indirect) has been tracked; never reset.
     has_fetched: AtomicBool,
-    /// True if a dynamic descriptor of a tracked buffer was written.
+    /// True once a dynamic descriptor of a tracked buffer has been written; never reset.
     has_dynamic: AtomicBool,
 }
 
@@ -54,7 +55,7 @@ pub(crate) struct Resource {
     pub(crate) object: Object,
     /// The resource's number on the device, from 1. Handles are reused, numbers are not.
     pub(crate) number: u32,
-    /// Tile heap requirements; `None` if size and alignment are 0, and without the tile usage bit.
+    /// Tile heap requirements; `None` if size and alignment are 0, or if the resource lacks the tile usage bit.
     pub(crate) needs: Option<TileRequirements>,
     /// Bytes of the heap that the driver uses for the resource.
     pub(crate) driver_size: u64,
@@ -110,7 +111,8 @@ impl Resource {
         self.slices() == 1
     }
 
-    /// The slices of an image with one mip level and one layer: 1 for a 2D image and for a buffer; 0 with more levels or layers.
+    /// The number of slices of an image with one mip level and one layer: 1 for a 2D image and for a buffer; 0 for an image with more levels or
+    /// layers.
     fn slices(&self) -> u32 {
         match &self.tiling {
             Tiling::Optimal(all) if (all.levels.end, all.layers.end) != (1, self.extent.depth) => 0,
@@ -161,7 +163,7 @@ pub(crate) struct MemoryBinding {
     pub(crate) contents: u64,
 }
 
-/// A framebuffer with views.
+/// A framebuffer, with the views of its attachments.
 #[derive(Debug)]
 pub(crate) struct Framebuffer {
     /// The views by attachment; `None` for unknown images.
@@ -177,7 +179,7 @@ pub(crate) struct Framebuffer {
 pub(crate) struct RenderPass {
     /// The framebuffer's attachments; then the stencil aspects of those whose stencil has separate layouts.
     pub(crate) attachments: Vec<Attachment>,
-    /// The views that any of the subpasses renders; 0 without multiview.
+    /// Mask of the views that the subpasses render; 0 without multiview.
     pub(crate) view_mask: u32,
     /// `VkTileMemorySizeInfoQCOM::size`; 0 without the structure.
     pub(crate) tile_size: u64,

@@ -58,7 +58,7 @@ impl Queues {
         }
     }
 
-    /// The number of a new submit call, from 1.
+    /// Counts a submit call, and returns its number, from 1.
     pub(crate) fn count_submit(&self) -> u64 {
         self.submits.fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -183,7 +183,7 @@ impl Submission<'_> {
             let added = commands.len() > batch.batch.commands.len();
             if added && batch.is_fixed {
                 let device = Object::of(self.device);
-                let text = "tile contents that a command buffer with less tile memory bound discards stay readable in a batch with VkDeviceGroupSubmitInfo, to which the emulator cannot add commands";
+                let text = "in a batch with VkDeviceGroupSubmitInfo, to which the emulator cannot add commands, contents stay readable after a command buffer with less tile memory bound discards them";
                 findings.push(Finding {
                     submit: Some(self.submit(index)),
                     ..Finding::new(MessageId::CannotEmulate, device, text)

@@ -17,7 +17,7 @@ pub(crate) struct TilePass {
     pub(crate) again: Result<ResumeState, &'static str>,
 }
 
-/// The state that resumes a pass, which then loads the contents that it has stored.
+/// The state that resumes a pass. A resumed pass loads the contents that it stored when it was interrupted.
 pub(crate) enum ResumeState {
     Rendering(Rendering),
     Pass {

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! TileAttachmentQCOM variables   ─► UniformConstant: images of the existing descriptors
-//! TileOffsetQCOM and the others  ─► Private, set at the begin of the entry point from a uniform block, the tile's record
-//! TileShadingRateQCOM            ─► LocalSize: a dispatch has as many work groups as cover the tile
+//! TileOffsetQCOM and the others  ─► Private, set at the beginning of the entry point from a uniform block, the tile's record
+//! TileShadingRateQCOM            ─► LocalSize: a dispatch has as many workgroups as are needed to cover the tile
 //! ```
 //! Source: `SPV_QCOM_tile_shading` revision 1; SPIR-V 1.6, sections 2.4 (logical layout) and 3.
 
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use super::spirv::{TILE_ATTACHMENT, decoration, instructions, op};
 
-/// Size of the tile's record in the uniform block: offset, size and apron, at [`MEMBER_BYTES`] each.
+/// Size of the tile's record in the uniform block: offset, size and apron, each of [`MEMBER_BYTES`] bytes.
 pub(crate) const RECORD_BYTES: u64 = 48;
 const MEMBER_BYTES: u32 = 16;
 

@@ -157,7 +157,7 @@ impl TexelBox {
 }
 
 impl Resource {
-    /// The part of an image that a transfer uses, with `true` if it uses all of the part; `None` if it is empty.
+    /// The part of an image that a transfer uses, with `true` if it uses all of the part; `None` if the part is empty.
     pub(crate) fn transferred(&self, texels: &TexelBox) -> Option<(ResourcePart, bool)> {
         let TexelBox {
             layers,

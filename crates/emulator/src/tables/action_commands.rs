@@ -1,8 +1,8 @@
 //! The action commands of the registry, except those that begin and end render passes or execute secondary command buffers.
 //!
 //! Source: `tasks="action"` in `vk.xml` of header 1.4.363; structures that ash 0.38 lacks are passed as plain pointers. The first word before each
-//! command is the [`ReachableDescriptors`]: `Draw` commands are inside render passes, where the bound tile memory cannot change; commands with any
-//! other word can be the one that discards. The second word is [`Writes`].
+//! command is the [`ReachableDescriptors`]: `Draw` commands are inside render passes, where the bound tile memory cannot change; before any other
+//! command it can, and that command may then discard contents. The second word is [`Writes`].
 
 use std::ffi::c_void;
 
@@ -25,7 +25,7 @@ pub(crate) enum ReachableDescriptors {
     Other,
 }
 
-/// The kind of a command's writes that the layer does not see.
+/// The kind of writes that a command performs and that the layer does not see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writes {
     /// No unseen writes: the command writes only through descriptors, to attachments and to resources in its arguments, or to untracked

@@ -85,7 +85,7 @@ impl Emulation {
     /// Adds a profile's tile heap to the driver's memory types.
     ///
     /// # Errors
-    /// Fails if the driver leaves no room for it.
+    /// Returns a message if the driver leaves no room for the heap.
     pub(crate) fn new(
         profile: Profile,
         lazy: bool,

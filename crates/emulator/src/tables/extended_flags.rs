@@ -4,7 +4,7 @@
 //! ```text
 //! VkImageCreateInfo { usage: A, pNext } ─► VkImageUsageFlags2CreateInfoKHR { usage: B }       the image's usage is B
 //! ```
-//! Source: `VkImageUsageFlags2CreateInfoKHR` and its siblings in header 1.4.363; the structures' numbers are those of VK_LAYER_KHRONOS_validation
+//! Source: `VkImageUsageFlags2CreateInfoKHR` and its siblings in header 1.4.363; the values of `sType` are those of VK_LAYER_KHRONOS_validation
 //! 1.4.363.
 
 use std::ffi::c_void;

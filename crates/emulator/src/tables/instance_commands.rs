@@ -57,8 +57,8 @@ fn core_since(name: &CStr) -> Option<u32> {
     }
 }
 
-/// Returns true if an instance of `version` has a command with this name: a promoted command has its core name since the version that promoted it,
-/// and the name of its extension before.
+/// Returns true if an instance of `version` has a command with this name: a promoted command has its core name from the version that promoted it on,
+/// and its extension's name in earlier versions.
 pub(crate) fn has_name(version: u32, name: &CStr) -> bool {
     core_since(name).is_none_or(|core| is_of_extension(name) == (version < core))
 }

@@ -99,13 +99,14 @@ messages! {
     /// An allocation of tile memory is larger than the heap.
     TooLarge = 0x7169_0013, "TILEHEAP-too-large", WARNING, Validated,
         "allocate at most the heap's size; all objects share the heap's bytes, so several can have that size";
-    /// Tile memory was allocated while its feature is off.
+    /// Tile memory was allocated on a device that has not enabled its feature.
     NotEnabled = 0x7169_0014, "TILEHEAP-not-enabled", ERROR, Validated,
-        "choose a memory type from the resource's memoryTypeBits, which do not include this one, or enable the feature";
+        "enable the feature, or choose a memory type from the resource's memoryTypeBits, which exclude tile memory types \
+         while the feature is disabled";
     /// A command accesses a tile resource in a memory object other than the one that is bound.
     WrongObject = 0x7169_0020, "TILEHEAP-wrong-object", ERROR, Validated,
         "bind the memory object of the resource before the command, outside render passes";
-    /// A transfer accesses a tile resource whose object is not bound.
+    /// A transfer accesses a tile resource whose memory object is not bound.
     TransferUnbound = 0x7169_0021, "TILEHEAP-transfer-unbound", ERROR, OwnRule,
         "bind the memory object of the buffer before the transfer";
     /// A secondary command buffer inside a render pass discards contents of memory that the primary has bound.
@@ -123,7 +124,7 @@ messages! {
     /// Tile memory is bound inside a render pass.
     BoundInside = 0x7169_0026, "TILEHEAP-bound-inside", ERROR, OwnRule,
         "bind tile memory before the render pass begins";
-    /// A render pass without draws has an attachment whose object is not bound.
+    /// A render pass without draws has an attachment whose memory object is not bound.
     AttachmentUnbound = 0x7169_0027, "TILEHEAP-attachment-unbound", WARNING, OwnRule,
         "bind the memory object of the attachment before the render pass";
     /// Accesses to the same bytes without the required dependency.

@@ -84,7 +84,7 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "tile_buffer_transfers",
         "Buffer transfers",
-        "Tile buffers can be copied from and to; if unset, as in the profile",
+        "Tile buffers can be the source or destination of transfers; if unset, as in the profile",
         Kind::Bool(false),
     ),
     setting(
@@ -96,7 +96,7 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "order",
         "Order",
-        "Follows barriers, events and semaphores, and reports unordered accesses to the same bytes",
+        "Tracks barriers, events and semaphores, and reports unordered accesses to the same bytes",
         Kind::Bool(true),
     ),
     setting(
@@ -126,7 +126,7 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "force",
         "Force",
-        "Emulates even where the driver has the extension",
+        "Emulates even if the driver has the extension",
         Kind::Bool(false),
     ),
     setting(
@@ -157,7 +157,7 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "report",
         "Report",
-        "Which rules are reported",
+        "The rules whose violations are reported",
         Kind::Enum(
             "auto",
             &[
@@ -219,14 +219,14 @@ pub(crate) static ALIASING_SETTINGS: &[SettingDesc] = &[
     setting(
         "report",
         "Report",
-        "Which rules are reported",
+        "The rules whose violations are reported",
         Kind::Enum(
             "auto",
             &[
                 value(
                     "auto",
                     "Auto",
-                    "Beyond validation if validation is enabled above this layer, else all; both report the same here",
+                    "Beyond validation if validation is enabled above this layer, else all; this layer reports the same messages either way",
                 ),
                 value("all", "All", "Every rule"),
                 value(

@@ -57,8 +57,7 @@ kinds! {
     /// Writes by transform feedback.
     TRANSFORM_FEEDBACK = 2, "buffers for transform feedback",
         [TRANSFORM_FEEDBACK_BUFFER_EXT TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT], [];
-    /// Writes by builds and copies of acceleration structures, with `SHADER_BINDING_TABLE_KHR` (`RAY_TRACING_NV`) for scratch
-    /// buffers.
+    /// Writes by builds and copies of acceleration structures. `SHADER_BINDING_TABLE_KHR` equals `RAY_TRACING_NV`, the usage of scratch buffers.
     ACCELERATION_STRUCTURES = 3, "buffers of acceleration structures",
         [ACCELERATION_STRUCTURE_STORAGE_KHR SHADER_BINDING_TABLE_KHR], [];
     /// Writes by builds and copies of micromaps.

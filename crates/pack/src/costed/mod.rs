@@ -126,7 +126,7 @@ pub fn select_with_costs(
     })
 }
 
-/// Returns `start` as a choice; an empty choice unless its weight exceeds its cost.
+/// Returns `start` as a choice, or an empty choice if the weight of `start` does not exceed its cost.
 fn start_choice(
     problem: &Problem<'_>,
     desc: &CostedDesc<'_>,

@@ -64,7 +64,7 @@ impl StepPrices {
                     (pace, idle) = (pace * 3 / 4, 0);
                     prices
                         .price
-                        .clone_from(&best.as_ref().expect("the first round sets it").1);
+                        .clone_from(&best.as_ref().expect("the first round sets `best`").1);
                     prices.appraise(problem);
                 }
             }
@@ -133,7 +133,7 @@ impl StepPrices {
         best.map_or(load, |(reserved, _)| reserved)
     }
 
-    /// The maximum, over reservations of at least `load` in a step, of the price of the bytes above `load` minus the cost of the reservation.
+    /// Returns the maximum, over reservations of at least `load` in a step, of the price of the bytes above `load` minus the cost of the reservation.
     pub(super) fn room(&self, problem: &Problem<'_>, step: usize, load: u64) -> i128 {
         let levels = problem.costs[step].levels(problem.capacity);
         let gain = |(reserved, cost): (u64, u64)| {
@@ -192,7 +192,7 @@ impl StepPrices {
         rooms + self.wanted(problem)
     }
 
-    /// Returns the sum of all positive surpluses, at most one for each exclusive group.
+    /// Returns the sum of the positive surpluses; of each exclusive group, only the highest surplus counts.
     pub(super) fn wanted(&self, problem: &Problem<'_>) -> i128 {
         let most = |choice: &Run| {
             let surplus = choice.of(&self.surplus).iter().copied().max();
@@ -202,8 +202,8 @@ impl StepPrices {
     }
 }
 
-/// Returns the best prices of the relaxation in which items may be chosen in part: a flow problem in which each step also offers the cost that reserving less
-/// would save.
+/// Returns the optimal prices of the relaxation in which items may be chosen in part: a flow problem in which each step also has arcs for the cost that is
+/// saved by reserving less.
 ///
 /// Only the lower convex hull of the cost counts there: a reservation is a mixture of levels. The item of an exclusive group that ends last
 /// represents the group: together its items would request more than can be chosen.

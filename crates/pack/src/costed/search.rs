@@ -29,7 +29,7 @@ impl PlacedChoice {
         i128::from(self.weight) - i128::from(self.cost.cost)
     }
 
-    /// The connected runs of lifetimes: the steps of each, and per step the highest end of the items that are live there.
+    /// Returns the connected runs of lifetimes: the steps of each, and per step the highest end of the items that are live there.
     fn tops(&self, problem: &Problem<'_>) -> Vec<(Range<usize>, Vec<u64>)> {
         let mut tops = vec![0; problem.costs.len()];
         let mut joined = vec![false; problem.costs.len()];

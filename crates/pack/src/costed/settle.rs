@@ -180,7 +180,7 @@ impl<'a> Settler<'a> {
         })
     }
 
-    /// Raises the tops of the runs in which an item is placed.
+    /// Raises the tops of the runs in which an item is live to at least `end`.
     fn raise(&self, tops: &mut [u64], item: usize, end: u64) {
         let item = &self.problem.items[self.chosen[item] as usize];
         for run in self.run_of[item.first..item.end].iter().flatten() {
@@ -254,7 +254,10 @@ impl<'a> Settler<'a> {
     }
 
     fn keep(&mut self, cost: Cost) {
-        let offsets = self.offsets.iter().map(|offset| offset.expect("all are placed"));
+        let offsets = self
+            .offsets
+            .iter()
+            .map(|offset| offset.expect("all items are placed"));
         self.best = Some((cost, offsets.collect()));
         self.limit = cost;
     }

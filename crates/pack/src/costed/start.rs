@@ -50,7 +50,7 @@ impl Start {
     }
 }
 
-/// A greedy choice: by descending density, takes each item whose weight exceeds the cost that it adds.
+/// Returns a greedy choice: takes the items in descending order of density, each if its weight exceeds the cost that it adds.
 fn by_value(problem: &Problem<'_>) -> Option<PlacedChoice> {
     let mut order: Vec<u32> = (0..problem.items.len() as u32).collect();
     let area = |item: u32| {

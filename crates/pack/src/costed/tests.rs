@@ -52,7 +52,7 @@ fn each_apart(items: usize) -> Vec<Run> {
     (0..items as u32).map(run).collect()
 }
 
-/// Returns a random problem in which the stretches of a lifetime are alternatives: they all begin at the same step, and longer ones weigh more.
+/// Returns a random problem with exclusive groups: the items of a group begin at the same step, and longer ones weigh more.
 fn with_exclusive<'a>(seed: u64, costs: &'a [&'a StepCost]) -> Problem<'a> {
     let mut problem = random(seed, 4, costs);
     let mut random = SplitMix64::new(!seed);
@@ -77,7 +77,7 @@ fn with_exclusive<'a>(seed: u64, costs: &'a [&'a StepCost]) -> Problem<'a> {
     problem
 }
 
-/// Costs that rise at random numbers of bytes; all zero for every second seed.
+/// Returns costs that rise at random numbers of bytes; all zero for every second seed.
 fn random_costs(seed: u64) -> Vec<StepCost> {
     let mut random = SplitMix64::new(!seed);
     let steps = 2 + random.next_u64() % 5;
@@ -370,7 +370,8 @@ fn desc_of<'a>(problem: &Problem<'a>, reservation: Reservation) -> CostedDesc<'a
     }
 }
 
-/// Whatever it starts with, a selection is as good as trying everything; with the cheaper reservation, at least as good as with each of the others.
+/// From every start, the selection is as good as that of an exhaustive search; with the cheaper reservation, it is at least as good as with each of the
+/// others.
 #[test]
 fn selections_are_the_best_from_every_start() {
     for seed in 0..1_500 {

@@ -27,7 +27,7 @@ pub(crate) enum Focus {
     TightestBlamed,
 }
 
-/// A column to decide.
+/// A column to decide on, and its floor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Decision {
     pub(crate) column: u32,

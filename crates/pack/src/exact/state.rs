@@ -3,10 +3,8 @@
 //! Every column is filled from below and has a *floor*: nothing more is placed under it. A piece is *ready* at the lowest offset that the floors of
 //! its columns, its alignment and its bounds allow. A column's floor is raised to the lowest offset at which one of its pieces is ready, since
 //! nothing can use the bytes below. A branch ends when a column's floor plus its unplaced pieces exceeds the capacity.
-//! ends the branch.
 //! Two adjacent columns without a byte to spare are often *tied*: no proper subset of the pieces that end between them has the same sum as one of
 //! those that begin there. Then both sets fill the same contiguous range, and placing the first piece of a range determines the offsets of all.
-//! all is known.
 
 use super::model::{Model, NONE};
 use crate::gap::align_up;
@@ -131,7 +129,7 @@ impl State {
     /// Undoes all changes since `mark`.
     pub(crate) fn undo(&mut self, model: &Model, mark: Mark) {
         while self.placements.len() > mark.placements as usize {
-            let index = self.placements.pop().expect("pieces were placed since") as usize;
+            let index = self.placements.pop().expect("placements exceed the mark") as usize;
             self.ready[index] = self.offsets[index];
             let piece = &model.pieces[index];
             for (position, &column) in piece.columns.of(&model.columns).iter().enumerate() {
@@ -207,7 +205,8 @@ impl State {
         }
     }
 
-    /// Fixes the tied ranges that begin at an offset, where a piece was just placed.
+    /// Fixes the tied ranges that begin at `offset`, at either end of a piece that was just placed there: keeps the pieces of a range within it, and raises
+    /// the pieces that cross its column boundary above it.
     fn open_ties(&mut self, model: &Model, index: u32, offset: u64) -> Result<(), DeadEnd> {
         let piece = &model.pieces[index as usize];
         let (first, end) = (piece.first as usize, piece.first as usize + piece.columns.len());
@@ -284,7 +283,7 @@ impl State {
         Ok(())
     }
 
-    /// Raises an unplaced piece to the lowest offset from `floor` on at which it may start.
+    /// Raises an unplaced piece to the lowest offset at or above `floor` at which it may start.
     fn lift<const ONTO: bool>(&mut self, model: &Model, piece: u32, floor: u64) -> Result<(), DeadEnd> {
         let index = piece as usize;
         let (old, borne) = (self.ready[index], self.borne[index]);
@@ -379,7 +378,7 @@ impl State {
         first > 0 && self.floors[first - 1] == top || self.floors.get(end) == Some(&top)
     }
 
-    /// Returns the lowest end of a piece, which is its end if it starts at its `ready` offset.
+    /// Returns the lowest possible end of a piece: its end if it starts at its `ready` offset.
     pub(crate) fn end(&self, piece: u32) -> u64 {
         self.ready[piece as usize].saturating_add(self.sizes[piece as usize])
     }

@@ -17,7 +17,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The key of an empty slot.
+    /// The initial value of the hash from which keys are built.
     pub(crate) const START: u128 = 0x6a09_e667_f3bc_c908_bb67_ae85_84ca_a73b;
 
     /// Difference between two successive generations.

@@ -221,7 +221,7 @@ impl<'a> Anneal<'a> {
         best.map(|(_, pool, offset)| (pool, offset))
     }
 
-    /// Returns the cost, pool and offset of the cheapest place of a unit other than its current one, choosing among equals at random.
+    /// Returns the cost, pool and offset of a unit's cheapest place other than its current one; a random one on a tie.
     fn cheapest(&mut self, unit: u32) -> (u64, u32, u64) {
         let of = &self.problem.units[unit as usize];
         let own = (self.state.pool[unit as usize], self.state.offset[unit as usize]);

@@ -31,7 +31,7 @@ enum Growth {
     Soft,
     /// The largest units first.
     Large,
-    /// The most expensive pairs with the first unit first.
+    /// Units in descending order of the cost of sharing bytes with the first unit, which is infinite for forbidden pairs; on a tie, the largest first.
     Expensive,
 }
 
@@ -144,7 +144,7 @@ struct Charge {
     cost: u64,
 }
 
-/// The remaining costs of pairs, after those that cliques have taken: for each unit, parallel to its edges.
+/// The remaining costs of pairs, less the charges of earlier cliques: for each unit, parallel to its edges.
 struct Costs {
     left: Vec<Vec<u64>>,
 }
@@ -223,7 +223,7 @@ impl Cover {
         self.cost
     }
 
-    /// Returns the cost of the cheapest cover that uses a fraction of its last charge, and that of the same cover with all of this charge.
+    /// Returns the cost of the cheapest cover that may use a fraction of its last charge, and the cost of the same cover with the whole charge.
     fn fractional(&mut self) -> (u64, u64) {
         self.charges.compact_sort_by(|a, b| {
             let costs =
@@ -277,7 +277,7 @@ impl Cover {
         }
     }
 
-    /// Like [`Self::lower`], for the fractional cover: no charge needs to cost more for each byte than the last one that is used.
+    /// Like [`Self::lower`], for the fractional cover: no charge needs to cost more per byte than the last charge of the cover.
     fn lower_by_fractions(&mut self) {
         let mut left = self.excess;
         let last = self.charges.iter().find(|charge| {

@@ -31,7 +31,7 @@ pub enum PoolsError {
     /// Two constraints, of an item and of another item or a pool, that cannot both be met.
     #[error("`{0}` and `{1}` contradict each other: {2}")]
     Contradiction(String, String, &'static str),
-    /// No offset satisfies the constraints of an item and of those it shares an offset with.
+    /// No offset satisfies the constraints of an item and of the items that must have the same offset.
     #[error(
         "`{item}` of {size} has no possible offset: no multiple of {alignment} is between {lowest} and {highest}"
     )]

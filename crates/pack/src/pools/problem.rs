@@ -20,7 +20,7 @@ pub(super) const FORBIDDEN: u64 = u64::MAX;
 pub struct PoolsProblem {
     desc: PoolsDesc,
     pub(super) units: Vec<PoolUnit>,
-    /// The unit of each item; the [`PoolUnit`]s after those are reserved ranges.
+    /// The unit of each item; the [`PoolUnit`]s after the units of items are reserved ranges.
     pub(super) unit_of: Vec<usize>,
     pub(super) capacities: Vec<u64>,
     /// The sum of the penalties within units, which every packing pays.
@@ -375,7 +375,7 @@ fn check_numbers(desc: &PoolsDesc) -> Result<(), PoolsError> {
     let mut sum = 0u64;
     for (a, _, cost) in &desc.penalties {
         sum = sum.saturating_add(*cost);
-        limited("the sum of penalties up to one", a, sum)?;
+        limited("the sum of penalties up to a penalty", a, sum)?;
     }
     Ok(())
 }

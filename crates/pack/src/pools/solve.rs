@@ -131,7 +131,8 @@ impl Search<'_, '_> {
         (all, few.best)
     }
 
-    /// Makes the pool without a capacity as small as possible, and gives it that capacity; returns true if nothing fits at all.
+    /// Lowers the height of the pool without a capacity as far as the search finds packings, and makes that height its capacity; returns true if it is proved
+    /// that no packing exists.
     fn lower(&mut self, pool: usize) -> bool {
         let share = self.budget.min(LONGEST_LOWERING) / 2;
         let (all, found) = self.search_few(u64::MAX, true, share / 4);

@@ -123,7 +123,7 @@ impl<'a, 'b> Branch<'a, 'b> {
         self.imply(spare);
         self.branch(depth, bound);
         while self.implied.len() > known {
-            let index = self.implied.pop().expect("`implied` has grown since");
+            let index = self.implied.pop().expect("`implied` is longer than `known`");
             let taken = self.decided[index].take();
             self.force(index, taken == Some(false));
         }
@@ -142,7 +142,7 @@ impl<'a, 'b> Branch<'a, 'b> {
         }
     }
 
-    /// Adds a gain that exceeds the sum of all gains to an offer, or subtracts it.
+    /// Adds [`Prices::force`], which exceeds the sum of all gains, to the gain of an offer, or subtracts it.
     fn force(&mut self, index: usize, add: bool) {
         let force = self.prices.force;
         self.prices.press(index, if add { force } else { -force });
@@ -275,7 +275,7 @@ mod tests {
         assert!(proved >= 990, "{proved}");
     }
 
-    /// Weights with a common divisor, which the tolerances of the passes are not multiples of, and searches that end early.
+    /// Tests weights with a common divisor that does not divide the tolerances of the passes, and searches that end early.
     #[test]
     fn bounds_hold_for_weights_with_a_common_divisor() {
         let mut random = SplitMix64::new(5);

@@ -270,7 +270,7 @@ impl LoadSearch {
     }
 }
 
-/// Returns the loss of a column by the price of its unused bytes; none in a column without a price.
+/// Returns a function that computes the loss of a column at a given load: the price of its unused bytes. The result is `None` for a column without a price.
 pub(crate) fn unused(prices: &[i128], capacity: u64) -> impl Fn(usize, u64) -> Option<(i128, i128)> {
     move |column, load| {
         let price = prices[column];

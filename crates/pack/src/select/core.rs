@@ -1,6 +1,7 @@
 //! Searches the *core*: the few items that a better choice may decide differently.
 //!
-//! A choice that is heavier than the best known one loses less against the bound. An item whose surplus is more than that is in all such choices, or in none.
+//! A choice that is heavier than the best known one loses less against the bound. An item whose surplus has an absolute value above this loss is in all such
+//! choices, or in none.
 //! The other items have weights close to the prices of their bytes; columns between two consecutive first or last uses of these items are merged.
 
 use super::choice::{CandidateItem, Chosen, LoadSearch};

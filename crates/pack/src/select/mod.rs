@@ -210,8 +210,8 @@ impl Packer {
         found.keep(task, placed);
     }
 
-    /// Looks for a packing of a part within a capacity; returns the height of the best, and whether it is proved that none exists. The packer's best
-    /// offsets are the result.
+    /// Looks for a packing of a part within a capacity; returns the height of the best packing found, and whether it is proved that none exists. The packer's
+    /// best offsets are the result.
     fn place_part(
         &mut self,
         part: &Problem,

@@ -28,7 +28,7 @@ pub(crate) struct Arc {
 
 /// Upper limit of the sum of gains: keeps potentials and reduced gains within 64 bits.
 const MAX_GAIN: i128 = 1 << 60;
-/// The same limit if gains are forced, and the maximum number of bytes for which such prices stay within 128 bits.
+/// Like `MAX_GAIN`, if gains are forced; `MAX_BYTES`: the maximum number of bytes for which prices then stay within 128 bits.
 const MAX_FORCED: i128 = 1 << 48;
 const MAX_BYTES: u64 = 1 << 50;
 
@@ -306,7 +306,7 @@ impl Prices {
         self.raise(top, potential - self.nodes[top as usize].potential);
     }
 
-    /// Changes the potentials of the subtree with root `top`, and updates its depths.
+    /// Adds `change` to the potentials of the subtree with root `top`, and updates its depths.
     fn raise(&mut self, top: u32, change: i64) {
         self.stack.clear();
         self.stack.push(top);

@@ -19,7 +19,7 @@ pub(super) struct Task<'a> {
     pub(super) padded: u64,
     pub(super) model: Model,
     pub(super) columns: usize,
-    /// Units on offer, with an offer for each.
+    /// The candidate units; `offers` has an offer for each.
     pub(super) units: Vec<u32>,
     pub(super) offers: Vec<CandidateItem>,
     pub(super) unit_weights: Vec<u64>,
@@ -187,10 +187,9 @@ impl<'a> Task<'a> {
         best
     }
 
-    /// Takes the items that the flow of the prices takes whole, then further items that the loads allow, in descending order of the ratio of surplus to
-    /// price.
+    /// Rounds the relaxation: takes the items that its flow selects completely, then others that fit, in descending order of surplus per price.
     ///
-    /// On the training step of an LSTM, whose 2,444 items are too many for the states, at half of its peak: 0.990 of the bound, 0.936 without.
+    /// On the training step of an LSTM, whose 2,444 items are too many for the states, at half of its peak: 0.990 of the bound, 0.936 without rounding.
     pub(super) fn round(&self, prices: &Prices) -> Chosen {
         let whole: Vec<bool> = prices.whole().collect();
         let key = |index: usize| {
@@ -218,7 +217,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Places further items that fit, the greatest weight per byte and step first.
+    /// Places further items that fit, in descending order of weight per byte and step.
     pub(super) fn add_beside(&self, problem: &Problem, placed: &mut Vec<(u32, u64)>) {
         if !problem.conflicts().is_empty() || problem.is_irregular() {
             return;
@@ -248,7 +247,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Returns true if a unit takes no bytes at any step, and is within the capacity.
+/// Returns true if a unit takes no bytes at any step, has no declared conflicts, and lies within the capacity at its lowest offset.
 pub(super) fn is_free(unit: &Unit, capacity: u64) -> bool {
     let end = align_up(unit.bounds().0, unit.alignment).and_then(|offset| offset.checked_add(unit.size));
     !unit.takes_bytes() && unit.rivals.is_empty() && end.is_some_and(|end| end <= capacity)

@@ -74,7 +74,7 @@ fn what_is_no_module_is_refused() {
     assert_eq!(message(&with(3, 1)).split(':').next(), Some("SPIR-V word 7"));
     assert_eq!(
         message(&with(5, 0)),
-        "SPIR-V word 5: OpNop has 0 words, but must have 1 to 90, the rest of the module"
+        "SPIR-V word 5: OpNop has 0 words, but must have 1 to 90 (the rest of the module)"
             .replace("90", &(words.len() - 5).to_string())
     );
     assert_eq!(

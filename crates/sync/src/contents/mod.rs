@@ -1,4 +1,4 @@
-//! Contents: the last write of every byte or texel, and the reason why it became undefined since.
+//! Contents: the last write of every byte or texel and, if it has become undefined since, the reason.
 //!
 //! ```text
 //! write through x (an image)    x: written    y, the image in the same bytes: undefined, overwritten by x
@@ -155,7 +155,7 @@ impl AllContents {
         self.families.add(family);
     }
 
-    /// Sets the queue families that implicitly acquire images from a family without a loss, as a mask.
+    /// Sets the queue families that implicitly acquire images from family `from` without a loss of contents; `to` is a mask of families.
     pub(crate) fn set_implicit_transfers(&mut self, from: u32, to: u32) {
         self.families.set_implicit(from, to);
     }
@@ -185,7 +185,7 @@ impl AllContents {
         ids.collect()
     }
 
-    /// Applies a write to a region, or makes it undefined; linear and optimal resources alias pages of `granularity` bytes.
+    /// Applies a write to a region, or makes the region undefined if `discards` is true; linear and optimal resources alias pages of `granularity` bytes.
     pub(crate) fn write(&mut self, later: &LaterAccess, used: MemoryUse, discards: bool, granularity: u64) {
         let class = later.origin.class;
         let region = later.touched.certain;

@@ -7,9 +7,9 @@
 //! acquire 0 → 1        x: written, owned by 1
 //! ```
 //! A queue family that accesses contents of another one without a transfer takes ownership, and the contents become undefined: of the accessed bytes, or
-//! of all texels of the accessed subresources. Contents that nobody owns are taken without a loss: what the host has written, what was not followed
-//! from the beginning, and what was written through another resource in the same bytes. An access to unknown elements leaves
-//! contents of other owners as they are.
+//! of all texels of the accessed subresources. Contents without an owner are taken without a loss: those that the host has written, that were not tracked
+//! from the beginning, or that were written through another resource in the same bytes. An access to unknown elements does not affect contents of other
+//! owners.
 //!
 //! Source: "Resource Sharing Mode"; "Queue Family Ownership Transfer".
 
@@ -40,7 +40,7 @@ impl Families {
         }
     }
 
-    /// Sets the families that implicitly acquire images from a family without a loss, as a mask.
+    /// Sets the families that implicitly acquire images from family `from` without a loss of contents; `to` is a mask of families.
     pub(super) fn set_implicit(&mut self, from: u32, to: u32) {
         self.implicit.insert(from, to);
     }

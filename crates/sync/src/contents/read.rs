@@ -86,7 +86,7 @@ impl Contents {
                     let bytes = || self.merged(part, region, lost);
                     verdict.map(|verdict| (loss, last, bytes(), verdict))
                 }
-                // Contents of its own were replaced. Without any, only those of the other resource can be meant.
+                // Contents written through the reader's own resource were replaced. Without any, the read can only be meant for those of the other resource.
                 Value::Through { by, last } => last.map(|_| {
                     let bytes = self.merged(part, region, through);
                     (LossReason::WrittenThrough(by), last, bytes, Certainty::Possible)

@@ -17,7 +17,7 @@ pub(super) enum Value {
         by: MemoryUse,
         /// False if the write may have changed only a part of the region, such as the write of a shader that may access any elements.
         is_certain: bool,
-        /// The last write through another image that interprets the bytes in the same way, if its contents were replaced.
+        /// The last write through another image that interprets the bytes in the same way, if later writes replaced what it wrote.
         replaced: Option<MemoryUse>,
     },
     /// Written through another resource that interprets the bytes consistently, after the last write through this one.

@@ -201,7 +201,7 @@ impl Model {
         records.push(Record::new(this, used, reach, position));
     }
 
-    /// Returns the numbers of the records that a later access may conflict with, or hide: their resources share bytes or pages with its own.
+    /// Returns the numbers of the records that a later access may conflict with or supersede: their resources share bytes or pages with its own.
     fn overlapping(&self, later: &LaterAccess) -> Vec<u64> {
         let Bytes { memory, first, end } = later.origin.bytes;
         let range = match self.has_moved_aliases.contains(&memory) {

@@ -15,7 +15,7 @@ use crate::usage::Usage;
 
 use super::{Model, RunningBatch};
 
-/// A layout transition or queue family transfer of a barrier.
+/// A layout transition or queue family ownership transfer of a barrier.
 pub(super) struct Between<'a> {
     pub(super) resource: ResourceId,
     pub(super) part: ResourcePart,
@@ -74,7 +74,7 @@ impl Model {
         }
     }
 
-    /// Applies the layout transitions and queue family transfers of a barrier to contents only.
+    /// Applies the layout transitions and queue family ownership transfers of a barrier to contents only.
     fn change_contents(
         &mut self,
         tag: Tag,
@@ -102,7 +102,7 @@ impl Model {
         }
     }
 
-    /// Applies a layout transition or a queue family transfer to contents only.
+    /// Applies a layout transition or a queue family ownership transfer to contents only.
     pub(super) fn change_part(
         &mut self,
         tag: Tag,
@@ -126,7 +126,7 @@ impl Model {
         }
     }
 
-    /// Updates the contents after a layout transition or a queue family transfer.
+    /// Updates the contents after a layout transition or a queue family ownership transfer.
     pub(super) fn change(&mut self, this: &LaterAccess, used: MemoryUse, change: BarrierChange) {
         match change {
             BarrierChange::Family { from, to } => self.contents.transfer(this, used, (from, to)),
@@ -266,7 +266,7 @@ impl Model {
     }
 }
 
-/// Returns the half of a queue family transfer that a dependency performs on the queue of a batch, if any.
+/// Returns the half of a queue family ownership transfer that a dependency performs on the queue of a batch, if any.
 fn edge_kind(dependency: &Dependency, running: RunningBatch) -> EdgeKind {
     match dependency.change {
         BarrierChange::Family { from, to } if from != to && from == running.family => EdgeKind::Release,

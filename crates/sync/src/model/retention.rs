@@ -52,8 +52,8 @@ enum Waited {
 }
 
 impl Waited {
-    /// Returns `true` if the host now knows that an access is complete and available, `false` if this wait does not affect it, and `None` if that
-    /// depends on all operations since.
+    /// Returns `true` if the host now knows that an access is complete and available, `false` if this wait does not affect it, and `None` if
+    /// all operations since have to be applied in order to know.
     fn settles(&self, record: &Record) -> Option<bool> {
         let is_of = |queue: &QueueId| record.origin.queue == Some(*queue);
         match self {

@@ -90,8 +90,8 @@ impl Reach {
         Some(MissingScope { missing, regions })
     }
 
-    /// Returns the dependency that is missing before a transition or transfer between the scopes of its `own` edges. Other edges of the same command may make
-    /// writes available if they are for all memory.
+    /// Returns the dependency that is missing before a layout transition or queue family ownership transfer, which happens between the two scopes of its own
+    /// barriers (`own`). Global memory barriers of the same command may also make writes available.
     pub(crate) fn missing_before_transition(
         &self,
         origin: &Origin,

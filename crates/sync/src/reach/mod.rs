@@ -70,7 +70,7 @@ impl QueueStep {
     }
 }
 
-/// Stages and usages ordered after an access at one place of a queue.
+/// The stages and usages that are ordered after an access, in one subpass of a queue or outside of its render pass instances.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ordered {
     ordered: S,
@@ -163,7 +163,7 @@ impl Reach {
         }
     }
 
-    /// Merges the states of places that no later command belongs to: subpasses of instances that ended.
+    /// Merges the states of subpasses whose instances have ended: no later command belongs to them.
     pub(crate) fn compact(&mut self, last_instance: &IdMap<QueueId, u64>) {
         let is_over = |queue: QueueId, place: EnclosingSubpass| {
             place.is_some_and(|subpass| {

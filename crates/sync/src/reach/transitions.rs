@@ -1,4 +1,4 @@
-//! Layout transitions and queue family transfers, which happen between the scopes of dependencies.
+//! Layout transitions and queue family ownership transfers, which happen between the scopes of dependencies.
 
 use ash::vk;
 use tileheap_device::scopes::NO_STAGE;
@@ -31,7 +31,8 @@ impl Reach {
         reach
     }
 
-    /// Returns the state of a layout transition of a render pass instance, given its number: the second scopes of later edges are ordered after it.
+    /// Returns the state of a layout transition of a render pass instance: the second scopes of later edges are ordered after it. `number` is the number of
+    /// the transition.
     pub(crate) fn of_pass_transition(queue: QueueId, instance: u64, number: u32) -> Reach {
         let mut reach = Reach::default();
         reach.order(queue, through_pass_transition(instance, number), &between(true));

@@ -228,7 +228,7 @@ impl GraphBuilder {
         Ok(outputs)
     }
 
-    /// Adds a node of any operator, with its outputs and the inputs that they may overwrite.
+    /// Adds a node with any operator, given its outputs and the inputs that they may overwrite.
     pub fn node(
         &mut self,
         name: impl Into<String>,
@@ -354,7 +354,7 @@ impl GraphBuilder {
         &self.graph.blocks[arm.index()].outputs
     }
 
-    /// Appends a node to a closed arm, which copies one of its results to a tensor of another shape; returns this tensor, which replaces the result.
+    /// Appends to a closed arm a node that copies one of the arm's results to a tensor of another shape, which replaces the result; returns this tensor.
     #[cfg(feature = "onnx")]
     pub(crate) fn reshape_result(&mut self, arm: BlockId, output: usize, shape: Shape) -> TensorId {
         let result = self.graph.blocks[arm.index()].outputs[output];

@@ -120,10 +120,10 @@ impl Graph {
         .collect()
     }
 
-    /// A tensor's largest dimensions, for which memory is planned.
+    /// The upper bounds on a tensor's dimensions, for which memory is planned; `bounding` selects how they are determined.
     ///
     /// # Errors
-    /// A symbol has no range (or no example, if examples were asked for), or the greatest value is negative.
+    /// A symbol has no range (for [`ShapeBound::Examples`], no example), or the greatest value is negative.
     pub fn shape_bound(&self, tensor: TensorId, bounding: ShapeBound) -> Result<Vec<u64>> {
         let range = |symbol: SymbolId| {
             let symbol = &self.symbols[symbol.0 as usize];

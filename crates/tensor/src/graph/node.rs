@@ -11,7 +11,7 @@ use super::ids::{BlockId, NodeId, TensorId};
 pub struct Block {
     /// For the graph: its inputs. For a body: its parameters, one per input of its node.
     pub inputs: Vec<TensorId>,
-    /// For the graph and a branch's arm: its outputs. Empty for a loop, whose exits have the results.
+    /// For the graph or an arm of a branch: its outputs. Empty for the body of a loop, whose results are listed in [`LoopExit::results`].
     pub outputs: Vec<TensorId>,
     /// The nodes, in execution order.
     pub nodes: Vec<NodeId>,

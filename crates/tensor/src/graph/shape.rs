@@ -190,7 +190,8 @@ impl Dim {
         }
     }
 
-    /// The dimension of the result if this one and `other` are broadcast, for symbols in `range`: at run time they are equal, or one is 1.
+    /// Returns the dimension that results from broadcasting this one with `other`, for symbols in `range`. At run time, the two dimensions are assumed to be
+    /// equal, or one of them to be 1.
     pub(crate) fn broadcast(&self, other: &Dim, range: &impl Fn(SymbolId) -> Option<(i64, i64)>) -> Dim {
         match (self.fixed(), other.fixed()) {
             (Some(1), _) => other.clone(),
@@ -222,7 +223,7 @@ impl Dim {
         self.bounds(&range).map(|(value, _)| value)
     }
 
-    /// The number of terms of the expression, which are numbers and symbols: exact up to `most`, otherwise some number above `most`.
+    /// The number of terms (numbers and symbols) of the expression: exact up to `most`, otherwise some number above `most`.
     pub(crate) fn terms(&self, most: usize) -> usize {
         match self {
             Dim::Binary(_, pair) if most > 0 => {

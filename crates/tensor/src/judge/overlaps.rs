@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::types::{Allocations, Buffer};
 
-/// Maximum number of pairs to find; the search then stops, since a list of more overlaps is of no use.
+/// Maximum number of pairs to find, after which the search stops: a longer list of overlaps would be of no use.
 const MAX_PAIRS: usize = 1 << 17;
 
-/// Maximum number of comparisons of buffers in an arena; the search then stops too.
+/// Maximum number of comparisons of buffers in an arena, after which the search stops.
 const MAX_COMPARISONS: usize = 1 << 26;
 
 /// The end of a range of bytes, and the live buffers that cover it.

@@ -114,7 +114,7 @@ struct Row {
     size: u64,
     alignment: Alignment,
     lifetimes: Vec<Span>,
-    /// Ids of the buffers over which this one may be written.
+    /// Ids of the buffers over which this buffer may be written.
     in_place: Vec<String>,
     /// Gaps in which some bytes are still needed: `[low, high)` of the buffer.
     windows: Vec<(Span, u64, u64)>,

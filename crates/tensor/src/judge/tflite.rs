@@ -20,7 +20,7 @@ pub(super) const FORMAT: &str = "TensorFlow Lite model";
 /// Maximum number of steps of a model; a subgraph that runs several times counts each time.
 const MAX_STEPS: usize = 1 << 20;
 
-/// Maximum number of operands of all steps together.
+/// Maximum of the sum of `(inputs + 1) * (outputs + 1)` over all steps.
 const MAX_ACCESSES: usize = 1 << 24;
 
 /// Reads the offline plan of a model.
@@ -299,10 +299,10 @@ fn called(file: &File<'_>, of: Table<'_>, sharing: Sharing, count: usize) -> Res
     fields.iter().map(index).collect()
 }
 
-/// Arm's operator, which plans the memory of its internal steps in a tensor that spans the arena.
+/// The custom operator of Arm's Ethos-U NPUs, which plans the memory of its internal steps in a tensor that spans the arena.
 const ETHOS_U: &str = "ethos-u";
 
-/// Runs the subgraphs in order, and records the lifetimes of tensors.
+/// Steps through the subgraphs in order, without computing anything, and records the lifetimes of tensors.
 struct Run<'a> {
     file: &'a File<'a>,
     model: &'a Model<'a>,
@@ -314,7 +314,7 @@ struct Run<'a> {
     /// The first step that reads a tensor before any write, and whether a custom operator reads it.
     read_first: Vec<Option<(Step, bool)>>,
     in_place: Vec<InPlace>,
-    /// For each tensor, the tensor whose data it has.
+    /// For each tensor, the tensor whose data it refers to.
     data: Vec<u32>,
 }
 

@@ -11,7 +11,7 @@ pub struct Allocations {
     pub format: &'static str,
     /// The unit of [`Buffer::index`]: `tensor`, `value`, `line`.
     pub numbered: &'static str,
-    /// Names of the steps, by number; steps may have none.
+    /// Names of the steps, by number; empty if the format does not name them.
     pub steps: Vec<String>,
     /// Ranges of memory that are disjoint from each other.
     pub arenas: Vec<Arena>,
@@ -21,7 +21,7 @@ pub struct Allocations {
     pub in_place: Vec<InPlace>,
     /// Faults that the reader found.
     pub faults: Vec<Fault>,
-    /// Parts of the file that are not judged, with the reason.
+    /// Notes for the user, such as parts of the file that are not judged, with the reason.
     pub notes: Vec<String>,
 }
 

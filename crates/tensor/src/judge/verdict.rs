@@ -53,7 +53,7 @@ pub fn judge(allocations: Allocations) -> Result<JudgedAllocations> {
     })
 }
 
-/// The steps in which two buffers are live.
+/// The steps in which both buffers are live.
 fn common_steps(a: &Buffer, b: &Buffer) -> Vec<Span> {
     let mut common = Vec::new();
     let (mut i, mut j) = (0, 0);

@@ -22,7 +22,7 @@ pub enum Convention {
     Nhwc,
 }
 
-/// The form of a convention: in 2D or in layers.
+/// The form of a convention: 2D images, or layered images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConventionForm {

@@ -83,7 +83,11 @@ impl Layout {
     /// # Panics
     /// If the number of elements is not that of the layout.
     pub fn pack<T: Copy + Default>(&self, elements: &[T]) -> Vec<T> {
-        assert_eq!(elements.len() as u64, self.elements(), "one value per element");
+        assert_eq!(
+            elements.len() as u64,
+            self.elements(),
+            "`elements` must have one value for each element of the tensor"
+        );
         let mut packed = vec![T::default(); self.padded_elements() as usize];
         self.visit(|logical, physical| packed[physical] = elements[logical]);
         packed
@@ -94,7 +98,11 @@ impl Layout {
     /// # Panics
     /// If the length is not [`Layout::padded_elements`].
     pub fn unpack<T: Copy + Default>(&self, packed: &[T]) -> Vec<T> {
-        assert_eq!(packed.len() as u64, self.padded_elements(), "one value per lane");
+        assert_eq!(
+            packed.len() as u64,
+            self.padded_elements(),
+            "`packed` must have `padded_elements()` elements"
+        );
         let mut elements = vec![T::default(); self.elements() as usize];
         self.visit(|logical, physical| elements[logical] = packed[physical]);
         elements

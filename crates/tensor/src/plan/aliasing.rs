@@ -57,7 +57,7 @@ impl Fork<'_> {
     }
 }
 
-/// Bodies and branches by their first step; an enclosing one comes before those inside it.
+/// Returns the bodies and branches in the order of their first steps, enclosing ones before those inside them.
 fn forks(expansion: &Expansion) -> Vec<Fork<'_>> {
     let bodies = expansion.rounds.iter().enumerate().map(|(run, &steps)| {
         let continued = expansion
@@ -138,8 +138,8 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// Runs steps, starting with the fork at index `fork`; bodies inside run twice if `twice`, otherwise once. Returns the
-    /// index after the last fork.
+    /// Simulates steps; `fork` is the index of the first fork among them or after them. Bodies inside are simulated twice if `twice` is true,
+    /// otherwise once. Returns the index after their last fork.
     fn run(&mut self, (mut from, end): (u32, u32), mut fork: usize, twice: bool) -> usize {
         while let Some(next) = self.forks.get(fork).filter(|fork| fork.steps().1 <= end) {
             let (first, after) = next.steps();
@@ -174,7 +174,7 @@ impl Sweep<'_> {
         fork
     }
 
-    /// Runs each arm from the state before the branch, and merges the results.
+    /// Simulates each arm from the state before the branch, and merges the results.
     fn run_arms(&mut self, of: &BranchSteps, mut fork: usize, twice: bool) -> usize {
         let before = self.owners.clone();
         let mut after: Option<Owners> = None;

@@ -24,7 +24,8 @@ const MAX_EXECUTIONS: u32 = 24;
 /// Maximum number of steps of all executions; an execution that is cut off still gives a bound.
 const MAX_STEPS: u64 = 1 << 17;
 
-/// For each memory, the most bytes needed at one step by the tensors that can be in no other memory; `memories_of` has the possible memories of each tensor.
+/// For each memory, a lower bound on its size: the most bytes needed at one step of the sampled executions by tensors that can be in no other
+/// memory; `memories_of` has the possible memories of each tensor.
 pub(super) fn graph_bounds(rules: &Rules<'_>, memories_of: &[BTreeSet<u32>], memories: usize) -> Vec<u64> {
     let mut bounds = vec![0; memories];
     let mut steps = 0;
@@ -131,7 +132,7 @@ impl<'a> Execution<'a> {
         self.values.len() - 1
     }
 
-    /// Gives a tensor an existing value.
+    /// Binds a tensor to an existing value.
     fn bind(&mut self, tensor: TensorId, value: usize) {
         self.bound[tensor.index()] = Some(value);
         let tensors = &mut self.values[value].tensors;
@@ -224,7 +225,7 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Gives the parameters of a body the values of the inputs.
+    /// Binds the parameters of a body to the values of the node's inputs.
     fn enter(&mut self, node: &Node, body: BlockId) {
         for (&input, &parameter) in node.inputs.iter().zip(&self.rules.graph.block(body).inputs) {
             let value = self.resolve(input);
@@ -241,7 +242,7 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Gives the outputs of a loop or branch the values of its results.
+    /// Binds the outputs of a loop or branch to the values of its results.
     fn leave(&mut self, node: &Node, results: &[TensorId]) {
         let values: Vec<usize> = results.iter().map(|&result| self.read_later(result)).collect();
         for (&output, value) in node.outputs.iter().zip(values) {
@@ -291,7 +292,8 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Chooses the number of rounds of a loop: if it is not known, as many as it takes until no value from before the loop is left.
+    /// Chooses the number of rounds of a loop. If it is not known, different executions choose different numbers: at most one more than it takes
+    /// until no value from before the loop is left.
     fn rounds(&mut self, of: &Loop) -> u64 {
         let (settled, period) = settling_rounds(of);
         match of.rounds {
@@ -342,10 +344,10 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// The number of rounds after which every parameter that gets new values has one from inside the loop, and the number of rounds after which
-/// parameters that only exchange values have their own again.
+/// The number of rounds after which every parameter that receives new values holds one from inside the loop, and the number of rounds after
+/// which parameters that only swap their values hold the original ones again (`u64::MAX` if that number is above `MAX_PERIOD`).
 fn settling_rounds(of: &Loop) -> (u64, u64) {
-    /// Maximum period that is used; with a longer one, all rounds are executed, or as many as the steps allow.
+    /// Maximum period that is used; if it is longer, all rounds are executed, or as many as the steps allow.
     const MAX_PERIOD: u64 = 1 << 10;
     let before = |parameter: TensorId| {
         let carry = of.carried.iter().find(|carry| carry.into == parameter);

@@ -13,7 +13,7 @@ use crate::units::Span;
 pub(super) struct Classes {
     /// The class of each value.
     pub(super) of: Vec<usize>,
-    /// Values of each class; empty once it is merged into another.
+    /// The values of each class; empty if the class was merged into another.
     pub(super) members: Vec<Vec<ValueId>>,
     pub(super) in_place_candidates: BTreeMap<(ValueId, ValueId), u32>,
     pub(super) loop_exits: BTreeMap<(ValueId, u32), BTreeSet<LoopExit>>,

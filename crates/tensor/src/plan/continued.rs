@@ -83,7 +83,7 @@ fn chain(
     (!links.is_empty()).then_some(Chain { outer, links, more })
 }
 
-/// Returns true if a parameter of a loop is read only by operators before the node with index `at`, by that node, once, and by exits
+/// Returns true if a parameter of a loop is read only by operators before the node with index `at`, once by that node, and by exits
 /// before it.
 fn is_read_only_before(graph: &Graph, of: &Loop, parameter: TensorId, at: usize) -> bool {
     let body: BlockId = of.body;

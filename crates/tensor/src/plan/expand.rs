@@ -80,7 +80,7 @@ impl<'a> Expander<'a> {
         this.finish()
     }
 
-    /// Expands a single loop: its inputs come from before it, its outputs are read afterwards.
+    /// Expands a single loop, as if its inputs were defined before it and its outputs read after it.
     pub(super) fn run_loop(rules: &'a Rules<'a>, id: NodeId) -> Expansion {
         let mut this = Expander::new(rules);
         let node = rules.graph.node(id);

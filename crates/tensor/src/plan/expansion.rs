@@ -11,6 +11,9 @@ use crate::units::Span;
 
 pub(super) type ValueId = usize;
 
+/// Returns the memory that a tensor is pinned to.
+type MemoryOf<'a> = &'a dyn Fn(&Graph, TensorId) -> Option<String>;
+
 /// A value: bytes that are written at most once per round.
 #[derive(Clone, Debug)]
 pub(super) struct Value {
@@ -217,7 +220,7 @@ pub(super) struct Rules<'a> {
     pub(super) plan_inputs: bool,
     pub(super) plan_outputs: bool,
     pub(super) in_place: bool,
-    memory_of: Option<&'a dyn Fn(&Graph, TensorId) -> Option<String>>,
+    memory_of: Option<MemoryOf<'a>>,
     /// Additional tensors whose memory the caller supplies.
     pub(super) external: &'a [TensorId],
     /// Unroll counts of loops; 1 for those without an entry.

@@ -1,5 +1,5 @@
 //! Compares the planner's copies with the fewest that any order of coalescing and any unroll counts need: on random graphs the planner rarely
-//! needs more, and then one more.
+//! needs more, and then only one more.
 
 use super::coalesce::{coalesce, fewest_in_any_order};
 use super::expansion::Rules;

@@ -10,7 +10,7 @@ use crate::units::{Alignment, Bytes, Span};
 use tileheap_pack::allocation_graph::AllocationGraph;
 use tileheap_pack::{Item, Packing, Problem};
 
-/// The allocation graph of one memory; it conserves bytes, which has been verified.
+/// The allocation graph of one memory, verified to conserve bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// The memory's name.

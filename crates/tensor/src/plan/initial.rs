@@ -36,7 +36,7 @@ pub(super) fn with_initial_values(rules: &Rules<'_>, of: Coalesced) -> Coalesced
 }
 
 /// Places the initial value of each carried parameter: coalesced with the parameter, otherwise left in place (type II) and live as
-/// long as the parameter is read, otherwise copied. The results of other loops are coalesced only if `join_results`.
+/// long as the parameter is read, otherwise copied. The results of other loops are coalesced only if `join_results` is true.
 fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced, join_results: bool) {
     let (expansion, classes, failed) = (&mut of.expansion, &mut of.classes, &mut of.failed);
     // A parameter that begins where a loop in its body left it has no initial value of its own: the parameter of that loop has.

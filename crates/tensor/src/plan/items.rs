@@ -14,7 +14,8 @@ use super::places::merged;
 use crate::graph::TensorId;
 use crate::units::{Bytes, Span};
 
-/// Lowers the bounds of the items to those of the graph, which hold for any plan, whatever it copies or keeps apart.
+/// Lowers each memory's lower bound, which holds only for the placed items, to that of the graph, which holds for any plan, whatever it copies
+/// or keeps apart.
 pub(super) fn lower_bounds(
     rules: &Rules<'_>,
     item_of: &[Option<usize>],
@@ -99,7 +100,7 @@ fn item_image(rules: &Rules<'_>, tensor: TensorId) -> ItemImage {
     }
 }
 
-/// Returns the given memories; if there are none, one without limits for each memory type that is the lowest one of some item.
+/// Returns the given memories; if there are none, a memory without limits for each memory type that is the lowest supported type of some item.
 pub(super) fn memories(items: &[SpaceItem], given: &[MemoryDesc]) -> Vec<MemoryDesc> {
     if !given.is_empty() {
         return given.to_vec();

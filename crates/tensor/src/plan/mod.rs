@@ -61,8 +61,8 @@ use crate::layout::Layout;
 
 /// Plans a graph: memory, offset and lifetime of every tensor, for every round of its loops.
 ///
-/// `layouts` and `requirements` are one per tensor of the graph, by id; [`TensorRequirements::of_layout`] without a
-/// driver.
+/// `layouts` and `requirements` have one element for each tensor of the graph, by id. Without a driver,
+/// [`TensorRequirements::of_layout`] estimates the requirements.
 ///
 /// # Errors
 /// A memory is too small, a tensor cannot be placed where it must be, or a loop needs copies that are forbidden.

@@ -75,7 +75,7 @@ fn check_pins(items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<()> {
         let Some(name) = &item.memory else { continue };
         let problem = match memories.iter().find(|memory| memory.name == *name) {
             None => "no memory has this name",
-            Some(memory) if !memory.can_hold(item) => "it has no type that can hold it",
+            Some(memory) if !memory.can_hold(item) => "none of its types can hold the tensor",
             Some(_) => continue,
         };
         let problem = format!("it cannot be placed in memory `{name}`: {problem}");
@@ -107,7 +107,7 @@ fn check_regions(items: &[SpaceItem], regions: &[Region], memories: &[MemoryDesc
         for alignment in [item.alignment, memory.alignment] {
             if !region.offset.is_aligned(alignment) {
                 return Err(format!(
-                    "tensor `{name}` is at {} of memory `{}`, which is not a multiple of {alignment}",
+                    "tensor `{name}` is at offset {} of memory `{}`, but must be at a multiple of {alignment}",
                     region.offset, memory.name
                 ));
             }

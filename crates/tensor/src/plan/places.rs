@@ -94,7 +94,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The placement in the unrolled copies `path`; for each of these loops, `initial` is true in its first rounds.
+    /// The placement in the unrolled copies `path` of the outer loops; `initial` is true for each of these loops that is in its first rounds.
     fn build(&self, path: &mut Vec<u32>, initial: &mut Vec<bool>) -> Option<Placement> {
         let Some(&node) = self.loops.get(path.len()) else {
             let instances = &self.expansion.instances[self.tensor.index()];

@@ -77,7 +77,7 @@ impl Allocation {
 pub struct MemoryPlan {
     /// The memory's name.
     pub name: String,
-    /// The bytes that the plan uses: the highest end offset of a tensor in this memory.
+    /// The bytes that the plan uses: the highest end offset of a tensor in this memory, or the bytes that the strategy reserves, if more.
     pub size: Bytes,
     /// The most bytes needed at one step, regardless of copies, unrolling and in-place writes: no plan of the same tensors in this
     /// memory is smaller. Only one arm of a branch and one exit of a loop count.
@@ -111,11 +111,11 @@ pub struct PlacedTensor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backing {
-    /// The plan, in one of its memories.
+    /// A region of one of the plan's memories.
     Planned,
-    /// The caller binds it at run time: an input or output that is not planned, or a value that shares its bytes.
+    /// Memory that the caller binds at run time to an unplanned input or output; also for values that share the bytes of such a tensor.
     External,
-    /// A constant, outside the planned memories.
+    /// Memory outside the planned memories, for a constant.
     Constant,
 }
 
@@ -168,7 +168,8 @@ pub enum Placement {
 /// Placements in successive rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RoundPlacements {
-    /// The placements in the first rounds: none for type I; one, of round 0, for type II; more if values of several rounds ago are read.
+    /// The placements in the first rounds: none if the initial value is in the bytes of later ones (type I); one, of round 0, if it is elsewhere
+    /// (type II); more if values of several rounds ago are read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<Placement>,
     /// Round `i` uses entry `i % len`, unless it is one of the first rounds: the period is the number of entries.

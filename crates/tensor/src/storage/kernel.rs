@@ -3,7 +3,7 @@
 
 use crate::graph::{Node, NodeKind};
 
-/// The prefix of the names of compilers' kernels, which take their operands as they are.
+/// The prefix of the names of compilers' kernels, whose operands are never converted.
 pub(crate) const PREFIX: &str = "tvm.";
 
 /// The name of the compiler's kernel of a node, if it is one.

@@ -117,7 +117,8 @@ impl StoragePolicy for Adreno {
         // Weights with a window are read once per window: from buffers, unless they have 16 bits.
         if tensor.is_weight() && has_window(tensor) && tensor.element().bits() != 16 {
             return Err(
-                "weights with a window are in buffers, unless their elements have 16 bits".to_owned(),
+                "the policy stores weights with a window in buffers, unless their elements have 16 bits"
+                    .to_owned(),
             );
         }
         by_scope(tensor, ConventionForm::Flat)
@@ -131,7 +132,7 @@ impl StoragePolicy for AdrenoLayered {
 
     fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String> {
         if tensor.is_weight() {
-            return Err("weights are in buffers".to_owned());
+            return Err("the policy stores weights in buffers".to_owned());
         }
         if tensor.is_reduced() {
             return Err("a reduction reads it from a buffer".to_owned());

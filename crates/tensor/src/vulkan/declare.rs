@@ -181,7 +181,7 @@ impl Declaration<'_, '_> {
         self.become_values(&graph.node(id).outputs, &graph.block(arm).outputs)
     }
 
-    /// Gives tensors the values of others, all at once; conditions and counters are skipped, since no kernel reads them.
+    /// Assigns the values of `others` to `tensors`, all at once; conditions and counters are skipped, since no kernel reads them.
     fn become_values(&mut self, tensors: &[TensorId], others: &[TensorId]) -> Result<()> {
         let graph = self.desc.graph.clone();
         let mut made = Vec::with_capacity(tensors.len());

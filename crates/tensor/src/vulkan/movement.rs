@@ -88,8 +88,8 @@ impl NodeCall<'_> {
         self.gather(self.output()?, [STRAIGHT[0], STRAIGHT[1], [1, 1, height, width]])
     }
 
-    /// One call for each input but the last: it writes the vectors that begin in that input; the last of them may end
-    /// in the next input.
+    /// Returns a call for each input but the last. It writes the vectors that begin in this input, the last of which may end in the next input; the
+    /// last call also writes the vectors that begin in the last input. A single input is copied.
     pub(super) fn concat(&self) -> Result<Vec<Call>> {
         let (inputs, output) = (&self.node.inputs, self.output()?);
         let (axis, target) = (self.axis(output, 1)?, self.shape(output)?.extent);

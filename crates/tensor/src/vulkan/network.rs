@@ -126,7 +126,7 @@ impl Network {
         &self.graph
     }
 
-    /// The plan of its tensors.
+    /// The plan of the graph's tensors.
     pub fn plan(&self) -> &Arc<TensorPlan> {
         &self.plan
     }

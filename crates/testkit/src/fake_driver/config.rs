@@ -9,13 +9,13 @@ use tileheap::runtime::Capabilities;
 /// The capabilities of the driver.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Version of the instance and the device.
+    /// The Vulkan version of the instance and the device.
     pub api_version: u32,
     /// Device extensions that the driver lists, in addition to those that [`Tile`] adds.
     pub extensions: Vec<&'static CStr>,
     /// Features that the driver reports, except tile memory; they do not affect which commands can be loaded.
     pub features: Capabilities,
-    /// Requirements of tile memory that are met.
+    /// The requirements of tile memory that the driver meets.
     pub tile: Tile,
     /// True if there is a lazily allocated memory type.
     pub lazy: bool,
@@ -58,9 +58,9 @@ pub struct Tile {
     pub alignment: u64,
     pub queue_submit_boundary: bool,
     pub buffer_transfers: bool,
-    /// True if the memory type is the first one, to catch callers that take the first device-local type.
+    /// True if the heap's memory type comes first, to catch callers that take the first device-local type.
     pub type_first: bool,
-    /// True if a tool of the physical device reports that it emulates the heap.
+    /// True if `vkGetPhysicalDeviceToolProperties` lists a tool with the name of the emulator layer.
     pub emulated: bool,
 }
 

@@ -15,8 +15,8 @@ use super::records::{Detail, Enabled, ImageFacts};
 use super::state::{enter, enter_current};
 use super::tile_shading::read_parts;
 
-/// Panic message if a name that the driver reports does not fit into Vulkan's structures.
-const SHORT: &str = "a short name";
+/// Panic message if a string that the driver reports does not fit into Vulkan's structures.
+const SHORT: &str = "names and versions that the driver reports fit into Vulkan's arrays";
 
 fn extension(name: &CStr) -> vk::ExtensionProperties {
     let properties = vk::ExtensionProperties::default().spec_version(1);

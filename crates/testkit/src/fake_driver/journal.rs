@@ -23,7 +23,7 @@ impl Object {
 pub enum Call {
     /// Any call that creates an object, except memory.
     Create { function: &'static str, object: Object },
-    /// `vkCreateRenderPass2`, after its `Create`.
+    /// The subpasses of `vkCreateRenderPass2`, after the `Create` of the same call.
     Subpasses {
         render_pass: vk::RenderPass,
         subpasses: Vec<Subpass>,

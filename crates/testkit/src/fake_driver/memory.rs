@@ -52,7 +52,7 @@ fn tile_can_hold_buffer(config: &Config, buffer: &BufferFacts) -> bool {
 }
 
 /// The memory type bits of a resource: all types, including tile types even without the tile usage bit, so that the caller has to choose;
-/// lazily allocated types only if `lazy`.
+/// lazily allocated types only if `lazy` is true.
 fn types(config: &Config, lazy: bool) -> u32 {
     let memory = config.memory();
     let kinds = memory.memory_types_as_slice().iter().enumerate();

@@ -71,7 +71,7 @@ pub(super) struct Memory {
     pub(super) imported: vk::ExternalMemoryHandleTypeFlags,
     /// The handle types that the memory may be exported to.
     pub(super) exported: vk::ExternalMemoryHandleTypeFlags,
-    /// The bytes while mapped.
+    /// The contents of the memory while it is mapped.
     pub(super) mapped: Option<Vec<u8>>,
 }
 
@@ -103,7 +103,7 @@ pub(super) struct BufferFacts {
     pub(super) bound: Option<(vk::DeviceMemory, u64)>,
 }
 
-/// An attachment of a `VkRenderPass`; `resolve` if a subpass resolves into it.
+/// An attachment of a `VkRenderPass`; `resolve` is true if a subpass resolves into it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AttachmentFacts {
     pub(super) load_op: vk::AttachmentLoadOp,

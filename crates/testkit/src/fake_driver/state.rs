@@ -42,7 +42,7 @@ pub(super) struct State {
     pub(super) heap_use: (u64, u64),
     /// True while calls neither fail nor count.
     pub(super) exempt: bool,
-    /// True after a call failed with `ERROR_DEVICE_LOST`; then all submissions and waits fail.
+    /// True after a call has failed with `ERROR_DEVICE_LOST`: from then on, all submissions and waits fail.
     pub(super) lost: bool,
     /// The types of the structures chained in calls that create or allocate.
     pub(super) chains: Vec<(&'static str, Vec<vk::StructureType>)>,
@@ -61,7 +61,7 @@ thread_local! {
     static INSIDE: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Creates a driver under the next number.
+/// Creates a driver with the next number, and registers it.
 pub(super) fn register(config: Config) -> &'static Driver {
     let mut drivers = DRIVERS.write().unwrap_or_else(PoisonError::into_inner);
     let number = drivers.len() as u64 + 1;

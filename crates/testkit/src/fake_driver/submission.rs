@@ -173,7 +173,7 @@ fn submitted(batch: Batch) -> SubmittedBatch {
     }
 }
 
-/// Executes submitted batches, or keeps them pending.
+/// Submits batches. They complete at once, unless the driver is configured as asynchronous.
 fn submit(
     call: &mut Entered,
     queue: vk::Queue,

@@ -139,7 +139,7 @@ fn cuts(random: &mut SplitMix64, items: u64, pinwheels: u64, draws: usize) -> (S
     )
 }
 
-/// A perfect packing in which some items have shrunk, except those that are live at one step.
+/// A perfect packing in which some items are 2 % smaller. Those that are live in the middle step keep their sizes, so the optimum stays the same.
 fn near_perfect(random: &mut SplitMix64, items: u64) -> Sample {
     let (mut sample, _) = cuts(random, items, 3, 3);
     let full = Span::new(STEPS / 2, STEPS / 2 + 1);
@@ -149,7 +149,7 @@ fn near_perfect(random: &mut SplitMix64, items: u64) -> Sample {
     sample
 }
 
-/// A perfect packing with transformed time or scale.
+/// A perfect packing with transformed lifetimes and scaled sizes.
 fn transformed(random: &mut SplitMix64, items: u64, time: fn(Span) -> Span, scale: u64) -> Sample {
     let (mut sample, _) = cuts(random, items, 4, 3);
     for item in &mut sample.items {
@@ -159,7 +159,7 @@ fn transformed(random: &mut SplitMix64, items: u64, time: fn(Span) -> Span, scal
     sample
 }
 
-/// A perfect packing in pages, with alignments that divide the offsets, including a real tile alignment.
+/// A perfect packing in units of pages, with alignments that divide the offsets, including a real tile alignment.
 fn mixed_alignments(random: &mut SplitMix64, items: u64) -> Sample {
     let (mut sample, offsets) = cuts(random, items, 4, 3);
     let page = 4096;
@@ -236,7 +236,7 @@ fn training_graph(random: &mut SplitMix64, items: u64) -> Sample {
     }
 }
 
-/// Requests of a server: they arrive one after another and hold blocks for as many steps as they produce tokens; some are long.
+/// Requests of a server: they arrive one after another and hold their blocks for one step per generated token; some are long.
 fn serving_trace(random: &mut SplitMix64, items: u64) -> Sample {
     let mut step = 0;
     drawn(items, || {

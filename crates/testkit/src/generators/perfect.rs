@@ -15,11 +15,11 @@ pub struct PerfectDesc {
     /// One in `pinwheels` cuts is a pinwheel, which no single straight cut divides; 0 for guillotine cuts
     /// only.
     pub pinwheels: u64,
-    /// Number of random pieces, of which the largest is cut next: with 1, sizes vary the most.
+    /// Number of pieces drawn at random for each cut, of which the largest is cut: with 1, sizes vary the most.
     pub draws: usize,
 }
 
-/// A piece of the rectangle: steps and bytes.
+/// A piece of the rectangle: first step, end step, first byte and end byte.
 #[derive(Clone, Copy)]
 struct Piece(u32, u32, u64, u64);
 

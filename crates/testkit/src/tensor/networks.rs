@@ -3,7 +3,7 @@
 use tileheap_tensor::graph::Attribute;
 use tileheap_tensor::{ElementType, Graph, GraphBuilder, Result, TensorId};
 
-/// A network being built: convolutions and sums are fused with their activation, as in the tables of other projects.
+/// A network being built: convolutions and sums are fused with their activation, as in the results that other projects publish.
 struct Net {
     graph: GraphBuilder,
     element: ElementType,
@@ -15,7 +15,7 @@ type Built = Result<TensorId>;
 /// An unfinished network and its result (scores or a picture), which is not marked as an output yet.
 pub type Unfinished = Result<(GraphBuilder, TensorId)>;
 
-/// Names of activations that can be fused into a node: ReLU, ReLU6, none.
+/// Name of the fused activation ReLU; the alternatives are [`RELU6`] and [`NOTHING`].
 const RELU: &str = "relu";
 const RELU6: &str = "relu6";
 const NOTHING: &str = "";
@@ -81,7 +81,7 @@ impl Net {
         self.op("concat", vec![("axis", 1.into())], inputs)
     }
 
-    /// Adds a global pool, a flattening and a dense layer, whose results are the scores.
+    /// Adds global average pooling, flattening and a dense layer whose results are the scores.
     fn classify(mut self, x: TensorId, classes: u64) -> Unfinished {
         let pooled = self.op("global_avg_pool2d", vec![], &[x])?;
         let flat = self.op("flatten", vec![], &[pooled])?;
@@ -97,7 +97,7 @@ fn activation(then: &str) -> Option<(&'static str, Attribute)> {
     (then != NOTHING).then(|| ("activation", Attribute::Text(then.to_owned())))
 }
 
-/// The seven networks for which other projects publish tables.
+/// The seven networks for which other projects publish results of memory planning.
 pub fn networks(element: ElementType) -> Result<Vec<Graph>> {
     let all = [
         mobilenet_v1("MobileNetV1 224", element, 224, 1000),
@@ -171,7 +171,8 @@ pub fn resnet50(name: &str, element: ElementType, side: u64, classes: u64) -> Un
     resnet(name, element, side, classes, true)
 }
 
-/// Convolutions with a skip connection: pairs of 3 x 3 ones, or if `deep`, of 1 x 1, 3 x 3 and 1 x 1.
+/// A residual network: blocks of two 3 x 3 convolutions or, if `deep`, of a 1 x 1, a 3 x 3 and a 1 x 1 convolution, each block with a skip
+/// connection.
 fn resnet(name: &str, element: ElementType, side: u64, classes: u64, deep: bool) -> Unfinished {
     let mut net = Net::new(name, element);
     let mut x = net.input(3, side);

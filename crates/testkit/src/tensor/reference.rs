@@ -8,8 +8,8 @@ use tileheap_tensor::{Graph, TensorId};
 /// The elements of each tensor, in row-major order.
 pub type Values = BTreeMap<TensorId, Vec<f64>>;
 
-/// Computes every tensor of the graph from its inputs and constants; loops run for the number of rounds in `rounds`, and are
-/// left at their first exit.
+/// Computes every tensor of the graph from its inputs and constants; each loop runs for its number of iterations in `rounds`, then leaves at its
+/// first exit.
 pub fn evaluate(
     graph: &Graph,
     symbols: &[u64],

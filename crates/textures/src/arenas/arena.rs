@@ -45,7 +45,7 @@ impl Arena {
         }
     }
 
-    /// Grows the tables for a memory of `usable` bytes.
+    /// Grows the tables for `usable` bytes of memory.
     pub(super) fn reach(&mut self, usable: u64) {
         let capacity = usable / self.block + 1;
         if capacity as usize <= self.owner.len() {
@@ -79,7 +79,7 @@ impl Arena {
         self.offset(self.end)
     }
 
-    /// Sets the start of the blocks of an empty arena.
+    /// Sets the offset at which an empty arena starts.
     pub(super) fn settle(&mut self, offset: u64) {
         debug_assert!(self.is_empty(), "only an empty arena is renumbered");
         self.phase = offset % self.block;
@@ -97,7 +97,7 @@ impl Arena {
         self.free_count += 1;
     }
 
-    /// Removes the free block at a side.
+    /// Removes the outermost block on a side, which must be free.
     pub(super) fn drop(&mut self, side: ArenaSide) {
         let number = self.edge(side);
         debug_assert_eq!(self.owner[number as usize], NONE, "the block was vacated");

@@ -29,7 +29,7 @@ impl Arenas {
     /// The policy with default parameters.
     pub const DESC: PolicyDesc<'static> = PolicyDesc::new(
         "arenas",
-        "An arena for each block size, with walls that move by temperature (Blow 1998).",
+        "An arena for each block size, whose boundaries move according to temperature (Blow 1998).",
         &create::<false>,
     )
     .with_parameters(ArenasDesc::PARAMETERS)
@@ -38,7 +38,7 @@ impl Arenas {
     /// The [first attempt](ArenasDesc::single_levels) with default parameters.
     pub const FIRST_ATTEMPT: PolicyDesc<'static> = PolicyDesc {
         name: "first-attempt",
-        description: "Arenas that store every level of a texture in a block of its own (Blow 1998).",
+        description: "Arenas that store every level of a texture in a separate block (Blow 1998).",
         uploads: UploadMode::SingleLevels,
         create: &create::<true>,
         ..Arenas::DESC

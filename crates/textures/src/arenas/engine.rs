@@ -50,8 +50,7 @@ pub(super) struct Engine {
     pub(super) reversals: u64,
     states: Vec<KeyState>,
     links: Links,
-    /// The number of the current frame. It begins at `active_frames`, so that a state that was never used does not count as
-    /// active.
+    /// The number of the current frame. It begins at `active_frames`, so that a key that was never used does not count as active.
     frame: u32,
     random: SplitMix64,
 }

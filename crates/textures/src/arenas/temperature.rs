@@ -7,9 +7,9 @@ use std::fmt;
 pub struct Temperature(pub u64);
 
 impl Temperature {
-    /// No block is active.
+    /// Temperature of an arena in which no block is active.
     pub const ZERO: Temperature = Temperature(0);
-    /// Every block is active.
+    /// Temperature of an arena in which every block is active.
     pub const ONE: Temperature = Temperature(1_000_000_000);
 
     /// A temperature of `n` thousandths.

@@ -39,7 +39,7 @@ pub struct WallStats {
     pub gaps: Bytes,
     /// An upper bound on `gaps`.
     pub worst_gaps: Bytes,
-    /// Number of wall moves so far, each of any number of blocks.
+    /// Number of wall moves so far; a move by several blocks counts once.
     pub wall_moves: u64,
     /// Number of wall moves that reversed a recent one.
     pub reversals: u64,

@@ -336,5 +336,5 @@ impl Engine {
     }
 }
 
-/// A wall that moves back within this many updates counts as a reversal, damped or not.
+/// Number of updates within which a wall move in the opposite direction counts as a reversal, damped or not.
 const REVERSAL_UPDATES: u64 = 8;

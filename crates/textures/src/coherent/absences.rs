@@ -1,4 +1,4 @@
-//! The time after which absent textures return, and the value of keeping them meanwhile.
+//! Statistics on how soon absent textures return, and the value of keeping them until then.
 
 /// The probability that a texture returns, by its age, learned from all textures, and the value of keeping it: see [`Coherent`](super::Coherent).
 #[derive(Clone, Debug)]

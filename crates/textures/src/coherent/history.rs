@@ -47,7 +47,7 @@ impl Coherent {
         requested + 1 >= self.frame
     }
 
-    /// Notes that this frame requests the texture at position `place` of the last frame.
+    /// Records that this frame requests the texture at position `place` of the last frame, and updates which textures are overdue.
     fn pass(&mut self, place: u64) {
         if place < self.passed {
             self.disorder = (self.disorder + 1024).min(self.before * (1024 / 8));

@@ -1,4 +1,4 @@
-//! The default policy: keeps the textures that the next frame most likely requests.
+//! The default policy: keeps the textures that the next frame will most likely request.
 
 mod absences;
 mod desc;

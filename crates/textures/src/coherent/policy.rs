@@ -18,7 +18,7 @@ impl Coherent {
         relocates: true,
         ..PolicyDesc::new(
             "coherent",
-            "Keeps what the next frame most likely requests; compacts memory.",
+            "Keeps the textures that the next frame will most likely request; compacts memory.",
             &create::<true, false>,
         )
         .with_parameters(CoherentDesc::PARAMETERS)

@@ -73,7 +73,7 @@ pub struct Coherent {
     /// The first resident texture, by recency, that this frame requested.
     pub(super) first_now: u32,
     pub(super) frame: u32,
-    /// Number of textures that the last frame requested, that this frame requested, and that both did.
+    /// Numbers of textures: those that the last frame requested, those that this frame has requested, and those that both have.
     pub(super) before: u64,
     pub(super) requested: u64,
     pub(super) returned: u64,
@@ -82,8 +82,8 @@ pub struct Coherent {
     /// For each texture of the last frame, by position, true if this frame requested it; and the number of those at `passed` or later.
     pub(super) came: Vec<bool>,
     pub(super) ahead: u64,
-    /// The number of textures that may come before a texture counts as overdue, in 1024ths: increases with every overdue one that is
-    /// requested.
+    /// The number of textures after `passed` that may be requested before the next texture counts as overdue, in 1024ths; increases whenever an
+    /// overdue texture is requested.
     pub(super) disorder: u64,
     /// Moving average of the share of a frame that the next one requests, in 1024ths.
     pub(super) coherence: u64,

@@ -25,7 +25,7 @@ pub(super) struct Swap {
     pub(super) residents: Vec<(u64, u32)>,
     /// The texture that `residents` are exchanged for, and its size.
     pub(super) wanted: Option<(u32, u64)>,
-    /// True once `residents` are evicted.
+    /// True once `residents` have been evicted.
     pub(super) is_reserved: bool,
 }
 

@@ -10,12 +10,11 @@ use crate::units::Bytes;
 struct Need {
     object: usize,
     level: Level,
-    /// The position of the first segment in the flat table of next uses. The number of segments is that of the object's segments
-    /// up to the level.
+    /// The position of the first segment in the flat table of next uses. The request needs all segments of its object up to its level.
     first: usize,
 }
 
-/// A texture between two forced uploads: by a release, a new chain, or a level finer than all before.
+/// The period of a texture between two forced uploads; a release, a new chain, or a level finer than all earlier ones forces an upload.
 #[derive(Default)]
 struct Object {
     /// The sizes of the requested levels, and the levels as a mask.

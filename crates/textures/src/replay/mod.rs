@@ -139,7 +139,7 @@ impl Replay {
         self.used[texture.index()].0 = self.summary.frames + 1;
     }
 
-    /// Counts the events of a request, or of another call.
+    /// Counts the events of `request`, or of another call if it is `None`.
     fn count_events(&mut self, request: Option<Request>) {
         let now = self.summary.frames + 1;
         let mut upgraded = false;

@@ -35,7 +35,7 @@ pub struct FrameStats {
 }
 
 impl FrameStats {
-    /// Bytes that cross the bus: uploads and bypasses. Without bypasses, a policy that keeps nothing would have the least traffic.
+    /// Bytes that cross the bus: uploads and bypasses. If bypasses did not count, a policy that keeps nothing would have the least traffic.
     pub fn traffic(&self) -> Bytes {
         self.uploaded + self.bypassed
     }

@@ -21,7 +21,8 @@ pub enum Scenario {
     Insertion,
     /// 26 textures of one size in a cycle: the sequence of letters a to z in Blow's paper (1998).
     Cyclic,
-    /// The camera moves sideways through a landscape, left or right at varying speeds, with other objects chosen by popularity.
+    /// The camera moves sideways through a landscape, left or right at varying speeds, past billboards, such as explosions, that are chosen by
+    /// popularity and last for a while.
     Strafe,
     /// The camera makes half a turn, rests, and turns back.
     TurnAround,

@@ -137,7 +137,7 @@ impl Scene<'_> {
     }
 
     pub(super) fn flight(&mut self) {
-        /// Textures per row. 8 rows ahead are in view, nearer ones at finer levels; 4 more rows are kept after they were passed.
+        /// Textures per row. 8 rows ahead are in view, nearer ones at finer levels; up to 4 rows are kept after they have been passed.
         const ACROSS: u32 = 40;
         const LEVELS: [u8; 8] = [8, 7, 6, 6, 5, 5, 4, 3];
         let mut rows: std::collections::VecDeque<Vec<TextureId>> =

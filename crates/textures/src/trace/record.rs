@@ -8,7 +8,7 @@ use crate::request::Request;
 /// One record of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceRecord {
-    /// Creates a texture. New ids are consecutive; released ones may be created again.
+    /// Creates a texture. New ids are consecutive; released ids may be reused.
     Create {
         /// The texture.
         texture: TextureId,

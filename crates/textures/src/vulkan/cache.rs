@@ -32,7 +32,7 @@ pub struct TextureCacheDesc<'a> {
     pub min_budget: Bytes,
     /// Upload budget per frame in bytes of device memory; exceeded only by a single larger level.
     pub uploads: Bytes,
-    /// Time per frame for writing texels, after which further uploads wait for the next frame, except for one level.
+    /// Time per frame for writing texels, after which further uploads wait for the next frame. The first level of a frame is uploaded in any case.
     pub upload_time: Option<Duration>,
     /// The policy. With one that uploads [single levels](crate::UploadMode::SingleLevels), each level is a separate image.
     pub policy: PolicyDesc<'a>,
@@ -223,7 +223,7 @@ impl TextureCache {
         self.create(texture, shape)
     }
 
-    /// Releases a texture; its id may be created again.
+    /// Releases a texture; its id may then be reused.
     ///
     /// # Errors
     /// If the id does not exist.

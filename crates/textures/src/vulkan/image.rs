@@ -160,7 +160,7 @@ impl Images {
         Ok(())
     }
 
-    /// A descriptor set with these views; the last one also replaces missing finer levels.
+    /// A descriptor set with these views; the last view is also written for the missing finer levels.
     pub(super) fn make_set(
         &mut self,
         device: &ash::Device,
@@ -243,7 +243,7 @@ impl Images {
         }
     }
 
-    /// Destroys all retired objects, and the sets.
+    /// Destroys all retired objects, the descriptor pools and the set layout.
     ///
     /// # Safety
     /// None of them is in use.

@@ -13,7 +13,7 @@ use tileheap::units::Bytes;
 impl Moves {
     /// Creates the buffer through which textures are copied.
     pub(super) fn make(&mut self, device: &Device, owned: &mut OwnedObjects, size: Bytes) -> Result<()> {
-        let name = format!("a buffer of {size} for moves");
+        let name = format!("a buffer of {size} for moving textures");
         let info = vk::BufferCreateInfo::default()
             .size(size.0)
             .usage(vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST);

@@ -29,7 +29,7 @@ pub(super) struct CachedTexture {
     pub(super) listed: bool,
 }
 
-/// The state of a texture that does not depend on its images.
+/// The state of a texture as a whole, whether or not its levels are separate images.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TextureUse {
     /// The last frame that may use the texture.
@@ -82,7 +82,7 @@ pub struct TextureCache {
     pub(super) sent: BarrierLists,
     /// The last frame that may use a former image, and that image's byte range `[first, end)`.
     pub(super) in_use: Vec<(u64, u64, u64)>,
-    /// The maximum bytes, and the maximum time for writing texels, that a frame spends on uploads.
+    /// The maximum number of bytes, and the maximum time for writing texels, that a frame spends on uploads.
     pub(super) uploads: Bytes,
     pub(super) upload_time: Option<Duration>,
     pub(super) destroyed: bool,
@@ -125,7 +125,7 @@ impl TextureCache {
         let profile = self.device.profile();
         let heap = &profile.heaps[profile.memory_types[self.memory_type as usize].heap as usize];
         if budget > heap.size {
-            let why = format!("its memory heap has {}", heap.size);
+            let why = format!("its memory heap has only {}", heap.size);
             return Err(unsupported(format!("a texture cache of {budget}"), why));
         }
         // SAFETY: a type of the device, and not above its heap.

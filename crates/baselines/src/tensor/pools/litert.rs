@@ -15,14 +15,14 @@ pub enum Rule {
     Naive,
     /// Each tensor takes a free object of exactly its size.
     Equality,
-    /// Tensors in the order of their first tasks; each takes the free object that wastes the least.
+    /// Tensors are assigned in the order of their first tasks; each takes the free object closest in size.
     InOrder,
     /// A minimum-cost flow decides which tensors share an object.
     MinCostFlow,
-    /// Tensors task by task, the task with the most bytes first.
+    /// Tensors are assigned task by task, starting with the task with the most bytes.
     ByBreadth,
-    /// Tensors by rank among the positional maximums, the highest first; on a tie, the tensor closest in time to the tensors of an object, then the
-    /// largest.
+    /// Tensors are assigned by rank among the positional maximums, the highest rank first; on a tie, the tensor closest in time to the tensors of an
+    /// object, then the largest.
     BySize,
     /// The better of `ByBreadth` and `BySize`.
     Best,
@@ -226,7 +226,8 @@ pub fn task_profiles(records: &[LiteRecord]) -> Vec<Vec<usize>> {
     profiles
 }
 
-/// For each rank by size, the size of the largest tensor that has this rank among the tensors of any task: the object of that rank cannot be smaller.
+/// For each rank by size, the size of the largest tensor that has this rank among the tensors of any task: a lower bound on the size of the object of
+/// that rank.
 pub fn positional_maximums(records: &[LiteRecord]) -> Vec<u64> {
     let mut maximums: Vec<u64> = Vec::new();
     for profile in task_profiles(records) {

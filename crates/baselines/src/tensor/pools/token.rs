@@ -12,7 +12,8 @@ pub enum TokenRule {
     Rfc,
     /// The first version that shipped: like the RFC's text, but adds a block if a free one would grow by more than the request.
     First,
-    /// TVM's later rule: compares free blocks of the same element type and scope axis by axis, with sides within a factor of 5.
+    /// TVM's later rule: compares, axis by axis, the free blocks of the same element type and scope whose sides are within a factor of 5 of the
+    /// request's.
     Later,
 }
 

@@ -6,7 +6,7 @@ use tileheap::units::SplitMix64;
 /// A generator of indices, some of them out of range.
 struct Numbers {
     random: SplitMix64,
-    /// An index is out of range once in this many times; 0 for never.
+    /// On average, one in this many indices is out of range; 0 for none.
     damaged: u64,
 }
 

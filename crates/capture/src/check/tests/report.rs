@@ -139,7 +139,7 @@ fn everything_that_was_not_checked_is_listed() {
                 1,
                 1,
                 false,
-                "accesses have a type that the stage does not support"
+                "accesses are of a type that the stage does not perform, or that the checker does not know"
             ),
             (
                 2,

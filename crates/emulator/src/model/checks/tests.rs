@@ -202,13 +202,13 @@ fn pipelines_of_which_nothing_is_known_may_write_unseen() {
     assert_eq!(scene.accesses().len(), 2);
 }
 
-/// Certain writes of the whole descriptor of 8 elements.
+/// Certain writes of all 8 elements that the descriptor refers to.
 const WHOLE: (bool, bool) = (true, true);
 /// Certain writes of some elements.
 const PART: (bool, bool) = (true, false);
 const POSSIBLE: (bool, bool) = (false, false);
 
-/// A shader with workgroups of 4 invocations, which writes the buffer.
+/// Creates a scene with a shader that runs `body` in workgroups of 4 invocations.
 fn guarded(body: &str) -> Scene {
     let shader = format!(
         "layout(local_size_x = 4) in;

@@ -216,7 +216,7 @@ impl Followed {
         self.has_unseen_transfers = true;
     }
 
-    /// Sets the queue families that acquire images from each family without a transfer, as a mask for each family.
+    /// Sets, for each queue family, the mask of the families that can use its images without an ownership transfer.
     pub(crate) fn set_implicit_transfers(&mut self, masks: &[u32]) {
         for (from, to) in (0..).zip(masks) {
             self.model.set_implicit_transfers(from, *to);
@@ -311,7 +311,7 @@ impl Followed {
         self.step(&HostStep::SignalSemaphore(semaphore_id(semaphore), value))
     }
 
-    /// Records the result of a wait of the host.
+    /// Records that a host wait has completed.
     pub(crate) fn wait(&mut self, wait: HostWait) -> Vec<Finding> {
         if !self.waited.is_new(wait) {
             return Vec::new();
@@ -384,8 +384,8 @@ impl Followed {
         self.reported.repeated()
     }
 
-    /// Returns `true` if any resource is tracked. A program has none if it uses no tile memory, its resources share no bytes,
-    /// and it transfers no unbound resource.
+    /// Returns `true` if any resource is tracked. No resource is tracked if the program uses no tile memory, its resources share no bytes, and it
+    /// transfers no unbound resource.
     fn follows_any(&self) -> bool {
         !self.shared.is_empty() || !self.transferred.is_empty() || self.in_tile > 0
     }

@@ -49,7 +49,7 @@ pub(crate) struct Reported {
     mistakes: Mistakes,
 }
 
-/// The kinds of work that the layer may not have seen.
+/// The kinds of work that the layer may have missed.
 #[derive(Clone, Copy)]
 pub(crate) struct Unseen<'a> {
     pub(crate) writes: &'a UnseenWritesSoFar,
@@ -283,7 +283,7 @@ fn missing_order(hazard: &Hazard, sites: &Sites) -> Finding {
     let (before, after) = (&hazard.before, &hazard.after);
     let object = sites.object(after.resource);
     let (kind, verb) = match (before.action.writes(), after.action.writes()) {
-        _ if after.action == Action::Acquire => ("queue family transfer", "released"),
+        _ if after.action == Action::Acquire => ("queue family ownership transfer", "released"),
         (true, false) => ("read after write", "written"),
         (false, _) => ("write after read", "read"),
         (true, true) => ("write after write", "written"),
@@ -477,7 +477,7 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<Cow<'static, str>
         LossReason::Overwritten(by) => {
             let how = match by.action {
                 Action::Transition => "a layout transition of",
-                Action::Release | Action::Acquire => "a queue family transfer of",
+                Action::Release | Action::Acquire => "a queue family ownership transfer of",
                 _ => "a write to",
             };
             let text = format!(

@@ -238,7 +238,7 @@ fn of_ordinary_resources_only_a_release_and_its_acquire_need_order() {
     };
     assert_eq!(id, "TILEHEAP-missing-order");
     assert!(
-        text.starts_with("unsynchronized queue family transfer:"),
+        text.starts_with("unsynchronized queue family ownership transfer:"),
         "{text}"
     );
 }

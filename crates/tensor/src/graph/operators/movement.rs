@@ -129,7 +129,7 @@ fn split(call: &Call<'_>) -> Answer<Inferred> {
     let parts = call.int("parts", 2)?;
     if !(1..=MAX_PARTS).contains(&parts) || dims[axis].fixed().is_some_and(|dim| dim % parts != 0) {
         return Err(format!(
-            "dimension {} cannot be split into {parts} equal parts (from 1 to {MAX_PARTS} are supported)",
+            "dimension {} cannot be split into {parts} equal parts (1 to {MAX_PARTS} parts are supported)",
             dims[axis]
         ));
     }

@@ -23,11 +23,11 @@ struct Rounds<'a> {
     limits: [Option<TensorId>; 2],
     /// Carried values, by their names in the body.
     carried: Vec<(&'a str, TensorId)>,
-    /// Tensors of which each round reads one slice, with the axis.
+    /// Tensors of which each round reads one slice: the slice's name in the body, the tensor, and the axis.
     sliced: Vec<(&'a str, TensorId, usize)>,
     /// The body's outputs that become carried values.
     next: &'a [ValueInfo],
-    /// The body's outputs that are stacked in a result, each with the axis, which may be negative.
+    /// The body's outputs that are stacked, each with the axis along which it is stacked, which may be negative.
     stacked: Vec<(&'a ValueInfo, i64)>,
     /// The maximum number of rounds, if known, which is also the length of each stacked result.
     rounds: Option<Dim>,
@@ -39,7 +39,7 @@ impl Reader<'_> {
         graph.ok_or_else(|| self.fault(node, format!("its graph attribute `{name}` is missing")))
     }
 
-    /// The tensors that graphs read from outside, by name, except constants, which every block can read.
+    /// Returns the tensors from outside that `graphs` read, by name, except constants, which every block can read.
     fn captured(&self, graphs: &[&GraphProto]) -> Vec<(String, TensorId)> {
         let mut names = Vec::new();
         for graph in graphs {
@@ -83,7 +83,11 @@ impl Reader<'_> {
             self.subgraph(node, "then_branch")?,
         ];
         let &[condition] = inputs else {
-            return Err(self.fault(node, "it needs a condition"));
+            let problem = format!(
+                "it must have exactly one input, the condition, but has {}",
+                inputs.len()
+            );
+            return Err(self.fault(node, problem));
         };
         let known = self.input_known(node, 0).and_then(Known::fixed);
         if let Some(&[value]) = known.as_deref() {
@@ -174,7 +178,7 @@ impl Reader<'_> {
         Ok(Shape(dims))
     }
 
-    /// The shape that the file gives for an output whose arms have results of different ranks.
+    /// Returns the shape that the file gives for a branch's output if the results of the arms have different ranks.
     fn described_of_arms(&self, name: &str, shapes: &[Vec<Dim>]) -> Result<Shape, String> {
         let most = |dims: &[Dim]| {
             dims.iter()
@@ -211,7 +215,7 @@ impl Reader<'_> {
         if given.len() != parameters.len() || outputs.len() < given.len() {
             let (values, parameters, results) = (given.len(), parameters.len(), outputs.len());
             let problem = format!(
-                "the node passes {values} initial values, but its body takes {parameters} and returns {results}: the body must take exactly as many, and return at least as many"
+                "the node passes {values} initial values, but its body takes {parameters} and returns {results}: it must take exactly {values}, and return at least {values}"
             );
             return Err(self.fault(node, problem));
         }

@@ -1,4 +1,4 @@
-//! Small files whose graphs would be large.
+//! Tests with small files whose graphs would be large.
 
 use super::proto::{FunctionProto, GraphProto};
 use super::tests::{body, control, model_of, node, numbers, read, says, value};
@@ -63,7 +63,7 @@ fn sizes_that_double_with_every_node_are_short() {
     assert_eq!(bound(&graph.build().unwrap()), [4 << 30, 3]);
 }
 
-/// The depth of an expression is far below the number of operands.
+/// The depth of an expression is logarithmic in the number of operands.
 #[test]
 fn operators_have_any_number_of_operands() {
     let all = vec!["x"; 20_000];
@@ -243,7 +243,7 @@ fn functions_and_bodies_are_nested_to_a_limit() {
     says(nested(33), &["nested more than 64 levels deep"]);
 }
 
-/// Sums and products past 64 bits are errors, or sizes that are refused.
+/// Sums and products that exceed 64 bits are reported as errors, or give sizes that are rejected.
 #[test]
 fn numbers_past_64_bits_are_refused() {
     let most = i64::MAX;

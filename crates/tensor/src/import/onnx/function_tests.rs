@@ -61,7 +61,7 @@ fn shape(graph: &Graph, name: &str) -> Vec<u64> {
     graph.tensor(found).shape.fixed().unwrap()
 }
 
-/// A function with an attribute of the call and a default one, called twice, once by another function.
+/// A function with an attribute that the call gives and one with a default value, called twice, once by another function.
 #[test]
 fn functions_are_replaced_by_their_nodes() {
     let refers = |name: &str| AttributeProto {
@@ -101,7 +101,7 @@ fn functions_are_replaced_by_their_nodes() {
     assert!(said.contains("nested more than"), "{said}");
 }
 
-/// An operator of another domain is not ONNX's operator of that name: the file's shapes count.
+/// An operator of another domain is not ONNX's operator of that name: its output shapes are taken from the file.
 #[test]
 fn operators_of_other_domains_need_shapes() {
     let mut graph = GraphProto {
@@ -191,7 +191,7 @@ fn bound(graph: &Graph, name: &str) -> Vec<u64> {
         .unwrap()
 }
 
-/// Each dimension is planned as the larger one, also for what reads the result.
+/// Each dimension is planned with the larger of the two sizes, also for nodes that read the result.
 #[test]
 fn arms_may_have_results_of_different_shapes() {
     let mut rows = node("", "Concat", &["x", "x"], "t");
@@ -217,7 +217,10 @@ fn arms_with_results_of_different_ranks_need_a_shape() {
         assert!(said.contains(word), "{said} without {word}");
     }
     graph.value_info.push(value("y", &[1, 2]));
-    assert!(read(graph.clone(), Vec::new()).is_err(), "it is too small");
+    assert!(
+        read(graph.clone(), Vec::new()).is_err(),
+        "the given shape is smaller than a result"
+    );
     graph.value_info[0] = value("y", &[1, 3]);
     assert_eq!(bound(&read(graph, Vec::new()).unwrap(), "z"), [1, 3]);
 }

@@ -1,4 +1,4 @@
-//! Functions of a model, and branches with a known condition: a node is replaced by the nodes that it stands for.
+//! Inlines a model's functions, and branches with a known condition.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ impl Reader<'_> {
         self.bytes = self.bytes.saturating_add(bytes).saturating_add(known);
         if self.count > MAX_NODES || self.bytes > MAX_BYTES {
             let problem = format!(
-                "with the nodes of called functions, the model has more than {MAX_NODES} nodes or {MAX_BYTES} bytes"
+                "with called functions inlined, the model has more than {MAX_NODES} nodes, or its calls read more than {MAX_BYTES} bytes"
             );
             return Err(self.fault(node, problem));
         }

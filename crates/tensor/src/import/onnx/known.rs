@@ -121,7 +121,7 @@ impl Known {
     }
 }
 
-/// The number of elements; `None` past 64 bits.
+/// The number of elements of a tensor with these dimensions; `None` if it exceeds 64 bits.
 pub(super) fn count(dims: &[usize]) -> Option<usize> {
     dims.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim))
 }

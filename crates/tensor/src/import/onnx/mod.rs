@@ -264,7 +264,7 @@ impl Reader<'_> {
             .map(|of| clip(&of.name).to_string());
         if let Some(first) = first {
             self.graph.note(format!(
-                "tensors with an unknown element type (ONNX type {}), planned with {} bits per element: {others}, the first is `{first}`",
+                "tensors with an unknown element type (ONNX type {}), planned with {} bits per element: {others} (the first is `{first}`)",
                 types.join(", "),
                 UNKNOWN.bits()
             ));
@@ -281,12 +281,12 @@ impl Reader<'_> {
         if let Some(first) = self.unread.first() {
             let (count, first) = (self.unread.len(), clip(first).to_string());
             self.graph.note(format!(
-                "constants that may be shapes, in external files that could not be read: {count}, the first is `{first}`"
+                "constants in unreadable external files, which may be shapes: {count} (the first is `{first}`)"
             ));
         }
     }
 
-    /// Enters a function or body; an error beyond `MAX_DEPTH` levels. Nothing else in the reader recurses.
+    /// Enters a function or body; returns an error beyond `MAX_DEPTH` levels. Nothing else in the reader recurses.
     fn enter(&mut self, node: &NodeProto) -> Result<()> {
         if self.depth == MAX_DEPTH {
             let problem = format!("functions and bodies are nested more than {MAX_DEPTH} levels deep");

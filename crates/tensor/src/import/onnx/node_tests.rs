@@ -1,4 +1,4 @@
-//! Shapes of ONNX's own tests of each operator, which have one node or the nodes of its function.
+//! Checks inferred shapes against ONNX's own tests of each operator, whose models have one node, or the nodes of the operator's function.
 //!
 //! `tests/data/tensor/onnx/nodes.bin` is a stream of models, each after its length: ONNX 1.23's node tests (Apache-2.0), with the values of
 //! small integer inputs as initializers and the shapes of the expected outputs.
@@ -23,7 +23,7 @@ fn operators(graph: &GraphProto) -> BTreeSet<&str> {
     graph.node.iter().map(|node| node.op_type.as_str()).collect()
 }
 
-/// Reads a model without its outputs' shapes; returns the difference from them, if any.
+/// Reads a model without the shapes of its outputs; returns a message if an inferred shape or element type differs from the model's.
 fn difference(mut model: Model) -> Option<String> {
     let graph = model.graph.as_mut()?;
     let outputs = graph.output.clone();
@@ -85,7 +85,7 @@ fn shapes_of_every_operator_are_those_of_onnx() {
     }
 }
 
-/// The page of the guide has the operators of the table, group by group.
+/// The page of the guide lists the operators of the table, group by group.
 #[test]
 fn the_page_lists_the_table() {
     let page = tileheap_testkit::workspace().join("docs/guide/onnx.md");

@@ -31,7 +31,7 @@ const REDUCTIONS: [&str; 10] = [
     "ReduceSumSquare",
 ];
 
-/// Operators of other domains that are the same as ONNX's of the same name.
+/// Operators of other domains that are mapped by name, like those of ONNX.
 const LIKE_ONNX: [&str; 7] = [
     "DequantizeLinear",
     "FastGelu",

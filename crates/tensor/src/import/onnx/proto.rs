@@ -36,7 +36,7 @@ pub(super) fn onnx_version(sets: &[OperatorSet]) -> Option<i64> {
     set.map(|set| set.version)
 }
 
-/// A function of the model: nodes that call it stand for its nodes.
+/// A function of the model: each node that calls it is replaced by its nodes.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct FunctionProto {
     #[prost(string, tag = "1")]

@@ -383,7 +383,7 @@ fn file(name: &str) -> Vec<u8> {
     std::fs::read(tileheap_testkit::data(&format!("tensor/onnx/{name}.onnx"))).unwrap()
 }
 
-/// Elements of 4 and 8 bits, of the whole model and only of constants.
+/// Element types of 4 and 8 bits, in the whole model or only in constants.
 #[test]
 fn types_of_current_exports_are_read_by_their_width() {
     for name in ["c12a", "c14a"] {

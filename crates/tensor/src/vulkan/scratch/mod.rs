@@ -268,7 +268,7 @@ impl ScratchPool {
         let dispatch = Dispatch {
             key,
             operands: &bound,
-            format: format("", call.element).expect("checked before the operands"),
+            format: format("", call.element).expect("the element type was checked before the operands"),
             arguments: arguments_of(operands.iter().map(|(.., shape)| shape.extent), &call.numbers),
             work,
         };
@@ -286,7 +286,9 @@ impl ScratchPool {
     ) -> Result<(StorageObject, ObjectId, OperandShape)> {
         let (buffer, shape, filled) = match *operand {
             ScratchOperand::Scratch(scratch) => {
-                let entry = self.entries[scratch.entry].as_ref().expect("given out");
+                let entry = self.entries[scratch.entry]
+                    .as_ref()
+                    .expect("`trim` keeps the entries of allocated tensors");
                 if entry.kind.1 != call.element {
                     let (given, wanted) = (entry.kind.1, call.element);
                     let problem = format!("the call's elements are {wanted}, but an operand's are {given}");

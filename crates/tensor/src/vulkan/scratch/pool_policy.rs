@@ -8,8 +8,8 @@ use tileheap::units::Bytes;
 pub enum GrowthPolicy {
     /// Never replaces a texture.
     Never,
-    /// Replaces the texture with the least added area (ties by the least unused area), if the added area is at most
-    /// the request's.
+    /// Replaces the texture that needs the least additional area (on a tie, the one with the least unused area), if the additional area is at most
+    /// that of the request.
     ///
     /// Source: TVM's [RFC](crate#sources), "Storage scope based memory planning"; TVM #11876.
     #[default]

@@ -52,11 +52,11 @@ pub(super) const DEPTHS: [F; 7] = [
 pub(super) static ALL: LazyLock<Vec<F>> =
     LazyLock::new(|| names::all::<F>().map(|(_, format)| format).collect());
 
-/// The formats of the format table.
+/// The formats that `format::info` describes.
 pub(super) static KNOWN: LazyLock<Vec<&'static FormatInfo>> =
     LazyLock::new(|| ALL.iter().filter_map(|format| format::info(*format)).collect());
 
-/// The formats that are compatible with a format; for depth and stencil, only the format itself.
+/// The formats that are compatible with a format; for a depth or stencil format, only the format itself.
 pub(super) fn compatible(own: F) -> Vec<F> {
     let info = format::info(own);
     let fits = |other: &&&FormatInfo| info.is_some_and(|info| info.is_compatible_with(other));

@@ -1,4 +1,4 @@
-//! Random descriptions of frames: the same description for a seed on every machine.
+//! Random descriptions of frames; a seed gives the same description on every machine.
 //!
 //! In most descriptions every choice follows the rules; in the others, one choice in 60, 20 or 10 may have any value.
 

@@ -9,7 +9,7 @@ use tileheap::names::{self, Vocabulary};
 use super::draw::Draw;
 
 impl Draw {
-    /// Random bits, most of which have names.
+    /// Up to `most` random bits that have names and, with a probability of 1 in 20, one arbitrary bit.
     pub(super) fn any_bits<T: Vocabulary + Copy>(&mut self, most: u64) -> u64 {
         let named: Vec<u64> = names::all::<T>().map(|(_, bit)| bit.to_raw()).collect();
         let count = 1 + self.random.below(most);

@@ -20,7 +20,7 @@ const ALL: Verdicts = Verdicts {
     by_the_letter: false,
 };
 
-/// An image with optimal tiling of 1,024 bytes in the same memory object.
+/// An image of 1,024 bytes with optimal tiling, in the same memory object as the buffers.
 fn image(number: u32, first: u64) -> Arc<Resource> {
     let buffer = Arc::into_inner(buffer(number, false, first)).expect("one owner");
     Arc::new(Resource {
@@ -31,7 +31,7 @@ fn image(number: u32, first: u64) -> Arc<Resource> {
     })
 }
 
-/// The subresources of that image.
+/// All subresources of an image that `image` creates.
 const ALL_TEXELS: Texels = Texels {
     aspects: vk::ImageAspectFlags::COLOR,
     levels: Run { first: 0, end: 1 },
@@ -64,7 +64,7 @@ impl Commands {
     }
 }
 
-/// Two fills without a barrier, each of a buffer.
+/// Fills two buffers, without a barrier in between.
 fn fills(a: u32, b: u32) -> Arc<Log> {
     Commands::new().transfer(a, CLEAR).transfer(b, CLEAR).end()
 }
