@@ -126,7 +126,7 @@ fn smallest(problem: &Problem, budget: u64) -> Packing {
         return best;
     }
     let mut watch = |_| ControlFlow::Continue(());
-    let answer = tileheap_pack::minimise(problem, tileheap_pack::Strategy::Auto, steps, &mut watch);
+    let answer = tileheap_pack::minimize(problem, tileheap_pack::Strategy::Auto, steps, &mut watch);
     let found = answer.packing.filter(|found| found.height < best.height);
     found.unwrap_or(best)
 }

@@ -91,7 +91,7 @@ pub(crate) fn assert_refused<S>(
     );
 }
 
-/// Damages the result of `sound` for a seed at sites where that certainly breaks a rule; `damage` returns the errors, and `right` recognises those
+/// Damages the result of `sound` for a seed at sites where that certainly breaks a rule; `damage` returns the errors, and `right` recognizes those
 /// that belong to a site.
 ///
 /// # Panics

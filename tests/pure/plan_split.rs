@@ -244,7 +244,7 @@ fn the_published_frames_keep_no_less() {
     assert!(more > 0);
 }
 
-/// A planner recognises a frame by its description, and repairs it with the stores that are still possible.
+/// A planner recognizes a frame by its description, and repairs it with the stores that are still possible.
 #[test]
 fn planners_know_frames_with_stores() {
     let frame = crossing(vk::Format::R8_UNORM);

@@ -63,7 +63,7 @@ pub struct Progress {
 /// A caller's callback: `Break` ends the search, and the answer is [`Verdict::Interrupted`].
 pub type ProgressCallback<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
-/// The answer of [`minimise`](super::minimise()) and [`fit`](super::fit()). The default answer contains no packing and proves nothing.
+/// The answer of [`minimize`](super::minimize()) and [`fit`](super::fit()). The default answer contains no packing and proves nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// The lowest packing found; `None` if none was found that respects the upper bounds on offsets and the capacity.
@@ -73,7 +73,7 @@ pub struct Answer {
     pub found_by: Option<Cow<'static, str>>,
     /// A lower bound on the height of every packing.
     pub bound: Bytes,
-    /// `Proved` if the packing is the lowest (for `minimise`), if a packing was found (for `fit`), or if none exists.
+    /// `Proved` if the packing is the lowest (for `minimize`), if a packing was found (for `fit`), or if none exists.
     pub verdict: Verdict,
     /// Number of search steps used.
     pub steps: Steps,

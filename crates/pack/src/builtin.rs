@@ -120,7 +120,7 @@ impl Strategy {
                 search.keep(problem, &packer.rules.offsets);
             }
             Method::Improve(improve) => improve(packer, problem, search),
-            Method::Prove { rules_first } => packer.minimise_exactly(problem, rules_first, search),
+            Method::Prove { rules_first } => packer.minimize_exactly(problem, rules_first, search),
         }
     }
 }

@@ -15,13 +15,13 @@ const PAIRS_PER_STEP: usize = 256;
 ///
 /// ```
 /// use std::ops::ControlFlow;
-/// use tileheap_pack::{Item, Problem, Steps, Strategy, certify, check_certificate, minimise};
+/// use tileheap_pack::{Item, Problem, Steps, Strategy, certify, check_certificate, minimize};
 /// use tileheap_pack::units::{Alignment, Bytes, Span};
 /// # let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
 /// # let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)]; // those drawn in the crate's documentation
 ///
 /// let problem = Problem::new(items)?;
-/// let answer = minimise(&problem, Strategy::Auto, Steps::default(), &mut |_| ControlFlow::Continue(()));
+/// let answer = minimize(&problem, Strategy::Auto, Steps::default(), &mut |_| ControlFlow::Continue(()));
 /// let certificate = certify(&problem, &answer, Steps::default(), &mut |_| ControlFlow::Continue(()));
 /// let certificate = certificate.expect("the bound is not 0");
 /// check_certificate(&problem, &certificate)?;

@@ -23,7 +23,7 @@ mod in_order;
 mod infeasible;
 mod large;
 mod lists;
-mod minimise;
+mod minimize;
 mod orders;
 mod packer;
 mod packing;
@@ -57,7 +57,7 @@ pub use partial_packing::PartialPacking;
 pub use problem::{Item, Problem, ProblemDesc};
 pub use select::{Selection, select};
 pub use spread::{SpreadPacking, spread};
-pub use strategy::{Goal, PackingStrategy, fit, minimise, pack};
+pub use strategy::{Goal, PackingStrategy, fit, minimize, pack};
 
 pub use tileheap_units as units;
 

@@ -23,7 +23,7 @@ pub struct Item {
     #[serde(default)]
     pub lowest: Bytes,
     /// The highest offset that the item may have. Cheap strategies try to respect it, and [`Packing::fits`] tells whether they did; the answers of
-    /// [`fit`](super::fit()) and [`minimise`](super::minimise()) respect it.
+    /// [`fit`](super::fit()) and [`minimize`](super::minimize()) respect it.
     ///
     /// [`Packing::fits`]: super::Packing::fits
     #[serde(default)]

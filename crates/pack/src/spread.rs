@@ -70,7 +70,7 @@ pub fn spread(
             let selection = packer.select(&part, &weights, rest, &mut watch);
             (selection.offsets, selection.verdict, selection.steps)
         } else {
-            let answer = packer.minimise(&part, Strategy::Auto, rest, &mut watch);
+            let answer = packer.minimize(&part, Strategy::Auto, rest, &mut watch);
             let offsets = answer
                 .packing
                 .map(|packing| packing.offsets)

@@ -49,7 +49,7 @@ pub trait PackingStrategy: fmt::Debug + Send + Sync {
     /// The packing must pass [`check`](super::check()); it may exceed the capacity and highest offsets of items, see [`Packing::fits`].
     fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing);
 
-    /// Searches like [`minimise`] or [`fit`]. A strategy that can use a budget overrides this; by default the strategy runs once.
+    /// Searches like [`minimize`] or [`fit`]. A strategy that can use a budget overrides this; by default the strategy runs once.
     fn search_into(
         &self,
         problem: &Problem,
@@ -117,25 +117,25 @@ pub fn pack(problem: &Problem, strategy: impl PackingStrategy) -> Packing {
 ///
 /// ```
 /// use std::ops::ControlFlow;
-/// use tileheap_pack::{Item, Problem, Steps, Strategy, Verdict, minimise};
+/// use tileheap_pack::{Item, Problem, Steps, Strategy, Verdict, minimize};
 /// use tileheap_pack::units::{Alignment, Bytes, Span};
 /// # let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
 /// # let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)]; // those drawn in the crate's documentation
 ///
 /// let problem = Problem::new(items)?;
 /// // The callback sees the search's progress, and may end it.
-/// let answer = minimise(&problem, Strategy::Auto, Steps(10_000), &mut |_| ControlFlow::Continue(()));
+/// let answer = minimize(&problem, Strategy::Auto, Steps(10_000), &mut |_| ControlFlow::Continue(()));
 /// assert_eq!(answer.verdict, Verdict::Proved);
 /// assert_eq!(answer.gap(), Some(Bytes(0)));
 /// # Ok::<(), tileheap_pack::Error>(())
 /// ```
-pub fn minimise(
+pub fn minimize(
     problem: &Problem,
     strategy: impl PackingStrategy,
     budget: Steps,
     watch: ProgressCallback<'_>,
 ) -> Answer {
-    Packer::default().minimise(problem, strategy, budget, watch)
+    Packer::default().minimize(problem, strategy, budget, watch)
 }
 
 /// Looks for a packing within the problem's capacity (within 64 bits if there is none) and all bounds on offsets.
@@ -174,8 +174,8 @@ impl Packer {
         packing
     }
 
-    /// Same as [`minimise()`].
-    pub fn minimise(
+    /// Same as [`minimize()`].
+    pub fn minimize(
         &mut self,
         problem: &Problem,
         strategy: impl PackingStrategy,

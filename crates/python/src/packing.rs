@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use pyo3::prelude::*;
 use tileheap_pack::units::{Alignment, Bytes, Span};
-use tileheap_pack::{Item, Problem, ProblemDesc, Steps, Strategy, fit, minimise};
+use tileheap_pack::{Item, Problem, ProblemDesc, Steps, Strategy, fit, minimize};
 
 use crate::error::of_packing;
 use crate::search::Interrupts;
@@ -67,7 +67,7 @@ pub(crate) fn strategy_of(name: &str, py: Python<'_>) -> PyResult<Strategy> {
 }
 
 /// Implements `tileheap.pack`; returns as JSON the answer of `fit` if there is a capacity, otherwise that of
-/// `minimise`.
+/// `minimize`.
 #[pyfunction]
 pub(crate) fn pack(
     py: Python<'_>,
@@ -84,7 +84,7 @@ pub(crate) fn pack(
         let search = if problem.capacity().is_some() {
             fit
         } else {
-            minimise
+            minimize
         };
         let answer = search(&problem, strategy, steps, &mut |_| interrupts.look());
         serde_json::to_string(&answer).expect(NUMBERS)

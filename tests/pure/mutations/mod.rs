@@ -34,7 +34,7 @@ const AMOUNT: Amount = Amount {
 
 /// Breaks planned frames and asserts that the checker reports why they are broken.
 ///
-/// `sites` finds the positions in a valid plan; `damage` breaks it at one of them; `right` recognises the fault that belongs to it.
+/// `sites` finds the positions in a valid plan; `damage` breaks it at one of them; `right` recognizes the fault that belongs to it.
 fn refused<S: Debug>(
     sites: impl Fn(&Plan) -> Vec<S>,
     damage: impl Fn(&mut Plan, &S),

@@ -202,7 +202,7 @@ fn solve(
     }
     let answer = match arguments.capacity {
         Some(_) => packer.fit(problem, arguments.strategy, budget, watch),
-        None => packer.minimise(problem, arguments.strategy, budget, watch),
+        None => packer.minimize(problem, arguments.strategy, budget, watch),
     };
     let wanted = arguments.certificate.as_ref();
     let certificate = wanted.and_then(|_| certify(problem, &answer, budget, watch));
@@ -311,7 +311,7 @@ fn in_json(arguments: &Arguments, table: &Table, outcome: &PackOutcome, took: Du
     json!({
         "format": "tileheap-packing",
         "version": 2,
-        "mode": if arguments.select { "select" } else if arguments.capacity.is_some() { "fit" } else { "minimise" },
+        "mode": if arguments.select { "select" } else if arguments.capacity.is_some() { "fit" } else { "minimize" },
         "capacity": arguments.capacity,
         "height": outcome.height,
         "weight": arguments.select.then_some(outcome.value),

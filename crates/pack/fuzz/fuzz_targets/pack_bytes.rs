@@ -66,8 +66,8 @@ pub(crate) fn judge(problem: &Problem, weights: &[u64]) {
     let bounded = problem.items().iter().any(|item| item.highest.is_some());
     let mut least = None;
     for strategy in Strategy::ALL {
-        let answer = packer.minimise(problem, strategy, steps, &mut go_on);
-        let again = packer.minimise(problem, strategy, steps, &mut go_on);
+        let answer = packer.minimize(problem, strategy, steps, &mut go_on);
+        let again = packer.minimize(problem, strategy, steps, &mut go_on);
         assert_eq!(answer, again, "{strategy}");
         assert!(answer.bound >= bound, "{strategy}");
         let Some(packing) = answer.packing else {

@@ -112,7 +112,7 @@ impl<'a, 'b> Branch<'a, 'b> {
             self.open = self.open.max(most);
             return;
         }
-        let looked = self.prices.optimise(BLOCKS) + self.task.offers.len() as u64;
+        let looked = self.prices.optimize(BLOCKS) + self.task.offers.len() as u64;
         self.left = self.left.saturating_sub(1 + looked / ARCS_PER_STEP);
         let (bound, spare) = self.bound();
         if bound <= self.weight + self.tolerance {

@@ -92,7 +92,7 @@ impl Prices {
     /// which is faster if there are many arcs. If several prices are optimal, the two may return different ones.
     pub(crate) fn find(&mut self, columns: usize, capacity: u64, arcs: &[Arc], blocks: usize) -> Vec<i128> {
         self.start(columns, capacity, arcs);
-        self.optimise(blocks);
+        self.optimize(blocks);
         let sums: Vec<i128> = self.sums().collect();
         sums.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
@@ -109,7 +109,7 @@ impl Prices {
     }
 
     /// Pivots until the flow is optimal; returns the number of arcs scanned.
-    pub(crate) fn optimise(&mut self, blocks: usize) -> u64 {
+    pub(crate) fn optimize(&mut self, blocks: usize) -> u64 {
         let count = self.arcs.len();
         let most_pivots = 8 * count + 64;
         let block = (count / blocks).max(32);

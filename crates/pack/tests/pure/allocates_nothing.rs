@@ -18,7 +18,7 @@ fn beyond_the_rules(kind: Kind) -> Vec<Problem> {
         if rules.any(|strategy| packer.pack(&problem, strategy).height == bound) {
             continue;
         }
-        let answer = packer.minimise(&problem, Strategy::Auto, STEPS, &mut go_on);
+        let answer = packer.minimize(&problem, Strategy::Auto, STEPS, &mut go_on);
         let Some(Packing { height: best, .. }) = answer.packing else {
             continue;
         };

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use tileheap_pack::units::{Alignment, Bytes, Span, SplitMix64};
 use tileheap_pack::{
     Item, Packer, Packing, Problem, ProblemDesc, Progress, Steps, Strategy, Verdict, check, fit, lower_bound,
-    minimise, select,
+    minimize, select,
 };
 use tileheap_testkit::generators::{FAMILIES, PerfectDesc, perfect};
 
@@ -31,7 +31,7 @@ fn many(count: u64) -> Problem {
 fn without_a_capacity_there_is_a_packing_however_small_the_budget() {
     for problem in [many(100), many(3000), many(25_000)] {
         for strategy in [Strategy::Auto, Strategy::Exact, Strategy::HillClimb] {
-            let answer = minimise(&problem, strategy, Steps(1), &mut go_on);
+            let answer = minimize(&problem, strategy, Steps(1), &mut go_on);
             let packing = answer.packing.expect("nothing forbids a packing");
             assert_eq!(packing.offsets.len(), problem.items().len());
             let answer = fit(&problem, strategy, Steps(1), &mut go_on);
@@ -45,7 +45,7 @@ fn the_largest_item_is_placed() {
     let problem = Problem::new(vec![item(0, 1, u64::MAX), item(0, 1, 0)]).unwrap();
     for strategy in Strategy::ALL {
         for answer in [
-            minimise(&problem, strategy, Steps(10), &mut go_on),
+            minimize(&problem, strategy, Steps(10), &mut go_on),
             fit(&problem, strategy, Steps(10), &mut go_on),
         ] {
             let packing = answer.packing.expect("the block takes it");
@@ -61,17 +61,17 @@ fn the_largest_item_is_placed() {
 fn a_search_without_a_budget_improves_until_it_is_ended() {
     let problem = many(300);
     let mut packer = Packer::default();
-    let first = packer.minimise(&problem, Strategy::Auto, Steps::default(), &mut go_on);
+    let first = packer.minimize(&problem, Strategy::Auto, Steps::default(), &mut go_on);
     let mut until = |progress: Progress| match progress.steps.0 < 3_000_000 {
         true => ControlFlow::Continue(()),
         false => ControlFlow::Break(()),
     };
-    let answer = packer.minimise(&problem, Strategy::Auto, Steps::UNLIMITED, &mut until);
+    let answer = packer.minimize(&problem, Strategy::Auto, Steps::UNLIMITED, &mut until);
     let packing = answer.packing.as_ref().unwrap();
     check(&problem, packing).unwrap();
     assert!(packing.height <= first.packing.unwrap().height);
     assert_ne!(answer.verdict, Verdict::OutOfSteps);
-    let done = packer.minimise(&problem, Strategy::Quick, Steps::UNLIMITED, &mut until);
+    let done = packer.minimize(&problem, Strategy::Quick, Steps::UNLIMITED, &mut until);
     assert!(done.packing.is_some(), "a strategy without a search runs once");
 }
 
@@ -81,14 +81,14 @@ fn the_default_is_never_worse_than_quick() {
     for problem in [many(3000), many(40_000)] {
         let mut packer = Packer::default();
         let quick = packer.pack(&problem, Strategy::Quick).height;
-        let answer = packer.minimise(&problem, Strategy::Auto, Steps::default(), &mut go_on);
+        let answer = packer.minimize(&problem, Strategy::Auto, Steps::default(), &mut go_on);
         assert!(answer.packing.unwrap().height <= quick);
     }
 }
 
 /// The smallest block is no larger than a capacity in which the same budget finds a packing.
 #[test]
-fn minimise_finds_what_fit_finds() {
+fn minimize_finds_what_fit_finds() {
     for seed in 0..4 {
         let desc = PerfectDesc {
             items: 300,
@@ -101,7 +101,7 @@ fn minimise_finds_what_fit_finds() {
         let desc = ProblemDesc::new(items).capacity(Bytes(desc.height));
         let problem = desc.build().unwrap();
         let within = fit(&problem, Strategy::Auto, Steps::default(), &mut go_on);
-        let lowest = minimise(&problem, Strategy::Auto, Steps::default(), &mut go_on);
+        let lowest = minimize(&problem, Strategy::Auto, Steps::default(), &mut go_on);
         let height = |packing: Option<Packing>| packing.map_or(Bytes(u64::MAX), |packing| packing.height);
         assert!(height(lowest.packing) <= height(within.packing), "seed {seed}");
     }
@@ -173,7 +173,7 @@ fn the_default_is_not_worse_than_any_strategy_with_half_of_its_steps() {
     for seed in 0..24 {
         let problem = obstructed(seed, 150, seed % 2 == 0);
         let mut height = |strategy, steps| {
-            let answer = packer.minimise(&problem, strategy, Steps(steps), &mut go_on);
+            let answer = packer.minimize(&problem, strategy, Steps(steps), &mut go_on);
             answer.packing.map(|packing| packing.height)
         };
         let ours = height(Strategy::Auto, 8_000).expect("it has no bounds of offsets");

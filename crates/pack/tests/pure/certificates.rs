@@ -3,7 +3,7 @@
 use tileheap_pack::units::{Alignment, Bytes, Span, SplitMix64};
 use tileheap_pack::{
     Answer, Certificate, CertificateError, Error, Item, Problem, ProblemDesc, Steps, Strategy, Verdict,
-    certify, check_certificate, fit, minimise,
+    certify, check_certificate, fit, minimize,
 };
 
 use crate::go_on;
@@ -37,7 +37,7 @@ fn drawn(random: &mut SplitMix64) -> Problem {
 
 /// Returns the certificate that the packing is the lowest, or that none exists; `None` for a height of 0 bytes.
 fn proved(problem: &Problem) -> Option<Certificate> {
-    let answer = minimise(problem, Strategy::Auto, Steps::default(), &mut go_on);
+    let answer = minimize(problem, Strategy::Auto, Steps::default(), &mut go_on);
     assert_eq!(answer.verdict, Verdict::Proved);
     let height = answer.packing.as_ref().map(|packing| packing.height.0);
     let above = height.map_or(Some(u64::MAX), |height| height.checked_sub(1))?;

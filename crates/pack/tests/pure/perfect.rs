@@ -1,7 +1,7 @@
 //! Perfect packings from our own generator, whose optimum is known by construction.
 
 use tileheap_pack::units::Bytes;
-use tileheap_pack::{Problem, ProblemDesc, Steps, Strategy, Verdict, check, fit, minimise};
+use tileheap_pack::{Problem, ProblemDesc, Steps, Strategy, Verdict, check, fit, minimize};
 use tileheap_testkit::generators::{FAMILIES, PerfectDesc, perfect};
 
 use crate::go_on;
@@ -28,9 +28,9 @@ fn the_optimum_of_perfect_packings_is_found_and_proved() {
         let (items, packing) = perfect(seed, desc(count, if seed > 4 { 2 } else { 0 }));
         let problem = ProblemDesc::new(items).capacity(Bytes(HEIGHT)).build().unwrap();
         check(&problem, &packing).unwrap();
-        let quick = minimise(&problem, Strategy::Quick, Steps::default(), &mut go_on);
+        let quick = minimize(&problem, Strategy::Quick, Steps::default(), &mut go_on);
         beyond_the_rules += u32::from(quick.verdict != Verdict::Proved);
-        let answer = minimise(&problem, Strategy::Auto, Steps::default(), &mut go_on);
+        let answer = minimize(&problem, Strategy::Auto, Steps::default(), &mut go_on);
         assert_eq!(
             (answer.verdict, answer.bound),
             (Verdict::Proved, Bytes(HEIGHT)),
@@ -65,7 +65,7 @@ fn families_are_packed_at_their_optimum() {
             let problem = Problem::new(sample.items).unwrap();
             let is_easy = items == 60 || is_perfect;
             let steps = if is_easy { Steps::default() } else { Steps(5000) };
-            let answer = minimise(&problem, Strategy::Auto, steps, &mut go_on);
+            let answer = minimize(&problem, Strategy::Auto, steps, &mut go_on);
             glued += u32::from(answer.found_by.as_deref() == Some(Strategy::Glue.name()));
             let packing = answer.packing.unwrap();
             check(&problem, &packing).unwrap();

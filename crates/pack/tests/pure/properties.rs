@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tileheap_pack::units::{Alignment, Bytes, Span};
 use tileheap_pack::{
     Error, Item, Packer, Packing, PartialPacking, Problem, ProblemDesc, Steps, Strategy as Packs, Verdict,
-    check, fit, lower_bound, minimise, pack, select,
+    check, fit, lower_bound, minimize, pack, select,
 };
 
 use crate::go_on;
@@ -148,7 +148,7 @@ fn judge(problem: &Problem) -> Result<(), TestCaseError> {
             *best = packing.height.min(*best);
             continue;
         }
-        let answer = minimise(problem, Packs::Auto, Steps::default(), &mut go_on);
+        let answer = minimize(problem, Packs::Auto, Steps::default(), &mut go_on);
         prop_assert_eq!(answer.packing.as_ref(), Some(&packing));
         prop_assert!(packing.height <= rules, "{} > {rules}", packing.height);
         prop_assert!(
@@ -192,7 +192,7 @@ proptest! {
         }
         judge(&problem)?;
         for strategy in [Packs::Exact, Packs::Auto] {
-            let answer = minimise(&problem, strategy, Steps::default(), &mut go_on);
+            let answer = minimize(&problem, strategy, Steps::default(), &mut go_on);
             prop_assert_eq!(answer.verdict, Verdict::Proved, "{}", strategy);
             prop_assert_eq!(answer.bound.0, optimum, "{}", strategy);
             let packing = answer.packing.expect("there are no upper bounds");

@@ -79,7 +79,7 @@ pub(super) fn arenas(allocations: &Allocations, groups: &mut Groups) -> Result<V
             Error::parse(allocations.format, problem)
         })?;
         let mut go_on = |_| ControlFlow::Continue(());
-        let answer = packer.minimise(&problem, Strategy::Auto, Steps::default(), &mut go_on);
+        let answer = packer.minimize(&problem, Strategy::Auto, Steps::default(), &mut go_on);
         let packed = answer.packing.map_or(used, |packing| packing.height);
         // The packer reserves a group as a whole, so its bound may be too high if the members differ in size.
         let bound = match is_uniform(&ranges) {

@@ -45,7 +45,7 @@ fn pack(offer: &OfferedItem<'_>, strategy: &dyn PackingStrategy, packer: &mut Pa
         .contains(&strategy.name());
     let answer = match (offer.memory.capacity, searches) {
         (Some(_), true) => packer.fit(&problem, strategy, BUDGET, &mut go_on).packing,
-        (None, true) => packer.minimise(&problem, strategy, BUDGET, &mut go_on).packing,
+        (None, true) => packer.minimize(&problem, strategy, BUDGET, &mut go_on).packing,
         _ => None,
     };
     let packing = answer.unwrap_or_else(|| packer.pack(&problem, strategy));

@@ -89,7 +89,7 @@ macro_rules! functions {
 
             fn call(&self, objects: &Objects, memory: &mut Memory, chosen: Option<Chosen>) -> Status {
                 let mut position = 0;
-                // SAFETY: everything that arguments point to is alive; the library has to recognise invalid ones.
+                // SAFETY: everything that arguments point to is alive; the library has to recognize invalid ones.
                 unsafe { self($(argument::<$argument>(objects, memory, (&mut position, chosen))),*) }
             }
         }
