@@ -325,7 +325,7 @@ fn add_users(
 }
 
 /// The format name of the document.
-const FORMAT: &str = "tileheap aliasing";
+const FORMAT: &str = "tileheap-aliasing";
 const VERSION: u64 = 1;
 
 #[derive(Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use super::tables::Lowered;
 use crate::frame::Frame;
 
 /// The format name of the document.
-const FORMAT: &str = "tileheap lowered frame";
+const FORMAT: &str = "tileheap-lowered-frame";
 const VERSION: u64 = 2;
 
 #[derive(Serialize, Deserialize)]
