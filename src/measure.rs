@@ -19,11 +19,11 @@ use crate::units::{Alignment, Bytes};
 pub struct Requirements {
     /// One entry per resource of the frame.
     pub resources: Vec<ResourceRequirements>,
-    /// The name of the profile for which the requirements were estimated, the only one for which plans can use them; `None` if a driver reported them.
+    /// Name of the profile for which the requirements were estimated: plans for any other profile are refused. `None` if a driver reported the requirements.
     pub profile: Option<String>,
 }
 
-/// Compares only the entries: whether they were estimated does not matter to a plan.
+/// Compares only the entries: `profile` does not affect the plan of a frame.
 impl PartialEq for Requirements {
     fn eq(&self, other: &Requirements) -> bool {
         self.resources == other.resources

@@ -13,7 +13,8 @@ pub struct SearchOptions {
     pub fuse: bool,
     /// Passes may run strip by strip.
     pub strips: bool,
-    /// Images may have a narrower format of the same kind; channels of more than 10 bits keep at least 10. Off by default.
+    /// Images may use a narrower format with the same numeric type; the alpha channel may be dropped, and channels of more than 10 bits keep at least
+    /// 10. Off by default.
     pub format: bool,
     /// Images may be smaller, together with all images that are attached with them: down to half of their width and height. Off by default.
     pub extent: bool,

@@ -244,7 +244,7 @@ fn is_packed(format: vk::Format) -> bool {
     )
 }
 
-/// Returns true if an image is owned by the frame and has its described extent.
+/// Returns true if an image is not external and still has its described extent.
 fn is_whole(frame: &Frame, described: &Frame, image: ResourceId) -> bool {
     let extent = |frame: &Frame| match frame.resource(image).kind {
         ResourceKind::Image { extent, .. } => Some(extent),

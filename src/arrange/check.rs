@@ -183,7 +183,7 @@ pub(super) fn can_merge_pair(frame: &Frame, first: PassId, second: PassId) -> bo
         && frame.merges_with(first, second)
 }
 
-/// Checks that consecutive render passes can be merged: each pair by [`Frame::merges_with`].
+/// Checks that consecutive render passes can be merged: every pair must satisfy [`Frame::merges_with`].
 pub(super) fn can_merge(frame: &Frame, passes: &[PassId]) -> Result<(), CannotGroup> {
     let name = |pass: PassId| frame.pass(pass).name.clone();
     for (at, &second) in passes.iter().enumerate().skip(1) {

@@ -217,7 +217,7 @@ impl CannotGroup {
     }
 }
 
-/// The format or the version, whichever cannot be read.
+/// Describes a document that cannot be read, by its version if the format is that of arrangements, otherwise by its format.
 fn other_document(format: &str, version: u64) -> String {
     match format {
         "tileheap-arrangement" => format!("{}only version 1 can be read", written_by(version)),

@@ -36,7 +36,7 @@ impl Finalists {
         }
     }
 
-    /// Adds a result if it is among the best.
+    /// Adds a result if it is among the best and its arrangement is not listed yet.
     pub(super) fn add(&mut self, result: &Judged) {
         let better = |other: &Judged| other.1.off_chip() <= result.1.off_chip();
         let place = self.results.partition_point(better);

@@ -278,8 +278,8 @@ mod tests {
         assert!((909..=1000).contains(&most), "{most}");
     }
 
-    /// Three divided resources of 6 in a heap of 10: two strips have room for 20 bytes, of which they need 18, at the cost of one repeat; a
-    /// resource that is on chip as a whole takes up its room in each strip.
+    /// Three divided resources of 6 bytes in a heap of 10 bytes: two strips have room for 20 bytes, of which they need 18, at the cost of one repeat;
+    /// a resource that is on chip as a whole takes up its room in each strip.
     #[test]
     fn more_strips_hold_more_at_a_cost() {
         let one = |size, accessed, divided| Use {
@@ -303,7 +303,8 @@ mod tests {
         assert_eq!([0, 5].map(|repeat| cost(&too_large, &[repeat], true)), [7, 12]);
     }
 
-    /// A resource of 20 in a heap of 10: two strips hold it for its whole lifetime and repeat another pass as well, or hold it in this pass only.
+    /// A resource of 20 bytes in a heap of 10 bytes: two strips hold it for its whole lifetime and repeat another pass as well, or hold it in this
+    /// pass only.
     #[test]
     fn strips_repeat_all_passes_of_a_lifetime() {
         let one = Use {
@@ -325,7 +326,7 @@ mod tests {
         assert_eq!((fit([1, 5]).repeated, fit([1, 5]).again), (0b11, 1));
     }
 
-    /// Two resources of 8 in a heap of 10, one of which strips cannot hold for its whole lifetime.
+    /// Two resources of 8 bytes in a heap of 10 bytes, one of which strips cannot hold for its whole lifetime.
     #[test]
     fn attachments_are_divided_together() {
         let one = Use {

@@ -194,7 +194,7 @@ impl Model<'_> {
         }
     }
 
-    /// Bytes of an image that the passes of a run move, and those of its halos.
+    /// Bytes of an image that the passes of a run move, and the cost of those that the strips move in addition.
     fn in_run(&self, group: &PassGroup, strips: &Strips<'_>, image: &DividedImage) -> (u64, u64) {
         let frame = self.plan.input.frame();
         let size = self.counted_size(image.resource);

@@ -146,7 +146,8 @@ impl Model<'_> {
         self.may_be_stored(access.resource) && self.may_be_in_tile_memory(access)
     }
 
-    /// Returns true if the specification allows an access to a resource in tile memory.
+    /// Returns true if an access may be to a resource in tile memory: it is of a kind that the tile heap supports, and does not refer to the previous
+    /// version of a history resource.
     fn may_be_in_tile_memory(&self, access: &Access) -> bool {
         let frame = self.plan.input.frame();
         let heap = self.plan.options.tile_heap(&self.plan.profile);

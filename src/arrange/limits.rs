@@ -132,7 +132,7 @@ impl Arrangement {
     }
 }
 
-/// Returns the reason why no run of an order that contains a pass can be divided; `None` if one can.
+/// Returns the reason why no run that contains the pass at index `at` of `order` can be divided; `None` if one can.
 fn no_strips(frame: &Frame, order: &[PassId], at: usize) -> Option<CannotGroup> {
     if let Err(why) = can_repeat(frame, order[at]) {
         return Some(why);

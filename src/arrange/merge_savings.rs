@@ -23,7 +23,7 @@ struct Attachments<'a> {
 }
 
 impl<'a> Attachments<'a> {
-    /// Every access, with the index of its pass in the group.
+    /// Every access to an attachment, with the index of its pass in the group.
     fn iter(&self) -> impl Iterator<Item = (usize, &'a Access)> + use<'a> {
         let frame = self.frame;
         let passes = self.passes.iter().enumerate();

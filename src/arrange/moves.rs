@@ -16,7 +16,7 @@ use crate::plan::Traffic;
 pub(super) struct Search<'a> {
     pub(super) model: Model<'a>,
     pub(super) allowed: &'a SearchOptions,
-    /// Number of steps that earlier searches of the same frame have taken.
+    /// Number of steps that earlier phases of the search have taken.
     pub(super) first_step: u64,
     /// Pairs of passes that must stay in order.
     order: Vec<(PassId, PassId)>,
@@ -61,7 +61,7 @@ impl<'a> Search<'a> {
             })
     }
 
-    /// Returns true if the frame can run in a changed arrangement. Does not check strips: [`judged`](Search::judged) does.
+    /// Returns true if the frame allows the order and the merges of a changed arrangement. Does not check strips: [`judged`](Search::judged) does.
     pub(super) fn fits(&mut self, arrangement: &Arrangement) -> bool {
         let mut place = vec![0u32; self.model.plan.input.frame().passes().len()];
         for (at, pass) in (0..).zip(arrangement.passes()) {

@@ -69,7 +69,8 @@ pub fn search_from(
     }
 }
 
-/// Returns the change to the description that saves the most traffic in the current arrangement, and a quick plan with it.
+/// Returns the change to the description that saves the most traffic in the current arrangement, and a quick plan with it; `None` if no change saves
+/// enough.
 fn best_change(
     plan: &Plan,
     described: &Plan,
@@ -228,7 +229,7 @@ impl Search<'_> {
         starts
     }
 
-    /// The best form of an arrangement found elsewhere: as it is, or with more or fewer strips; `None` if none fits the frame and the limits.
+    /// The best form of an arrangement found elsewhere: as it is, or with more or fewer strips; `None` if none fits the frame and the search options.
     fn fitted(&mut self, arrangement: &Arrangement) -> Option<Arrangement> {
         let mut best: Option<Judged> = None;
         for times in [1.0, 0.25, 0.5, 0.7, 1.4, 2.0, 4.0] {
@@ -269,7 +270,7 @@ impl Search<'_> {
             })
     }
 
-    /// Improves an arrangement until no run of strips and no small change helps.
+    /// Improves an arrangement with moves of the given kinds until none helps or the search has to end.
     pub(super) fn climb(&mut self, start: Arrangement, moves: Moves, best: &mut Best<'_>) {
         let Some(traffic) = self.judged(&start) else {
             return;
@@ -345,7 +346,8 @@ impl Search<'_> {
         divided
     }
 
-    /// A changed arrangement, with the images at its borders that save most, if it is better.
+    /// A changed arrangement, if it is better than `here`: with the border images that its strips had before or, if that is not better, with those
+    /// that save most.
     fn improved(&mut self, changed: Arrangement, here: &Judged, best: &mut Best<'_>) -> Option<Judged> {
         for changed in self.with_borders(changed, &here.0) {
             if best.is_final(self) {
@@ -362,7 +364,8 @@ impl Search<'_> {
         None
     }
 
-    /// A changed arrangement with the border images that its strips had before, if they are still possible, and with those that save most.
+    /// Variants of a changed arrangement: with the border images that its strips had before, if they are still possible, and with those that save
+    /// most.
     fn with_borders(&mut self, changed: Arrangement, before: &Arrangement) -> Vec<Arrangement> {
         let is_new = |group: &PassGroup| {
             let mut others = before.groups();

@@ -319,7 +319,7 @@ fn part_of(amount: u64, part: u32) -> u64 {
     (u128::from(amount) * u128::from(part) / u128::from(ONE)) as u64
 }
 
-/// Returns the nearest parts that are not negative and whose sum is at most `sum`.
+/// Returns the parts nearest to `wanted` that are not negative and whose sum is at most `sum`.
 fn projected(wanted: &[f64], sum: u32) -> Vec<u32> {
     let mut order = wanted.to_vec();
     order.compact_sort_by(|a, b| b.total_cmp(a));

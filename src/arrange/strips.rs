@@ -347,7 +347,8 @@ impl<'a> Uses<'a> {
         Ok(())
     }
 
-    /// Per pass, pixels of the whole image per texel of the image that it writes; 1 if it writes nothing.
+    /// Per pass, pixels of the whole image per texel of the image that it writes: the least common multiple for several images, 1 if it writes
+    /// nothing.
     fn scales(&self, whole: vk::Extent2D) -> Result<Vec<u32>, CannotGroup> {
         let mut scales = vec![1; self.run.len()];
         let is_image = |access: &Access| {

@@ -256,7 +256,7 @@ impl<'a> Model<'a> {
         division
     }
 
-    /// Images for which copies at the border of the strips of a run save traffic; none without a tile heap.
+    /// Images for which copies at the border of the strips of a run save traffic; none without a tile heap, or while such images are not allowed.
     pub(super) fn saving_borders(&mut self, run: &[PassId]) -> Vec<ResourceId> {
         if self.heap == Bytes::ZERO || !self.with_borders {
             return Vec::new();
@@ -316,7 +316,7 @@ impl<'a> Model<'a> {
         Some(traffic)
     }
 
-    /// Returns true if the driver runs these merged passes as one.
+    /// Returns true if the driver runs these merged passes as one, within the limits of the device profile.
     fn driver_merges(&self, passes: &[PassId]) -> bool {
         let Some(limits) = self.plan.profile.merge else {
             return true;
@@ -342,7 +342,8 @@ impl<'a> Model<'a> {
         attached.len() <= limits.attachments as usize && bits <= limits.color_bits
     }
 
-    /// Appends a group to the layout; returns the texels computed, and those computed as described.
+    /// Appends a group to the layout; returns the texels computed, and those computed as described. `None` if the group cannot be divided into its
+    /// strips.
     fn lay(
         &mut self,
         laid: &mut Layout,
@@ -440,7 +441,7 @@ impl Model<'_> {
         items
     }
 
-    /// Chooses the items to place in tile memory, and returns their indices.
+    /// Chooses the items to place in tile memory, by a search of at most `steps` steps or, if `steps` is 0, by density; returns their indices.
     fn choose(&self, items: &[Placeable], steps: u64) -> Vec<usize> {
         if steps > 0 {
             let packed = items

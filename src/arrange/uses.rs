@@ -45,7 +45,8 @@ pub(super) struct Border {
     pub(super) attachment: AccessKind,
 }
 
-/// Returns true if an access is to an attachment of its render pass, or to an input attachment. All of these have the same size.
+/// Returns true if an access is to an attachment of its render pass, or to an input attachment. In a pass that runs in strips, all of these must have
+/// the same size.
 pub(super) fn is_attached(access: &Access) -> bool {
     access.kind.is_attachment() || access.kind == AccessKind::InputAttachment
 }
@@ -119,7 +120,8 @@ impl<'a> Uses<'a> {
         self.frame.resource(access.resource).name.clone()
     }
 
-    /// Images and buffers of lists that can be as large as a strip: those that only the run writes and uses, and those copied at the border of strips.
+    /// Images and tile-list buffers that can be reduced to the size of a strip: those that only the run writes and uses, and those copied at the
+    /// border of strips.
     pub(super) fn inside(&self, whole: vk::Extent2D, borders: &[ResourceId]) -> Vec<ResourceId> {
         let alone = |resource: ResourceId| {
             let described = self.frame.resource(resource);

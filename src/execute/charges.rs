@@ -122,7 +122,7 @@ impl Charges {
         }
     }
 
-    /// Combines these charges with those of a later rewrite: each of these moves to the first pass that runs the charged pass.
+    /// Combines these charges with those of a later rewrite: each of these charges moves to the first pass that runs the charged pass.
     pub(crate) fn then(&self, later: &Charges, rewrite: &Origins) -> Charges {
         let before = self.passes.iter().map(|charge| Charge {
             // A charge whose pass is not run stays, for the checker to find.

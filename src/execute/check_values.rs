@@ -65,7 +65,7 @@ struct Checker<'a> {
 type ObservedContents = (u32, Vec<PartContents>);
 
 impl Checker<'_> {
-    /// Resources of the executed frame that are parts of the described resource.
+    /// Resources of the executed frame that represent the described resource or a part of it.
     fn holders(&self) -> impl Iterator<Item = (ResourceId, ResourceOrigin)> + '_ {
         let ids = self
             .executed
@@ -119,7 +119,7 @@ impl Checker<'_> {
         None
     }
 
-    /// The described passes that use a value, or a stretch of it.
+    /// The described passes that use a value, or a stretch of it; a pass can occur more than once.
     fn described_passes(&self, value: ResourceValue) -> Vec<PassId> {
         let (frame, described) = (self.executed.frame(), self.executed.described());
         let holders = self.holders().filter(|(_, origin)| origin.value == Some(value));

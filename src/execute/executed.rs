@@ -80,7 +80,7 @@ impl ExecutedFrame {
         ExecutedFrame::new(frame.clone(), frame.clone(), Origins::IDENTITY)
     }
 
-    /// A frame rewritten by another program: [`ExecutedFrame::check`] validates it.
+    /// Pairs a rewritten frame with the described one, without charges. The map is not checked: [`ExecutedFrame::check`] validates it.
     pub fn new(frame: Frame, described: Frame, origins: Origins) -> ExecutedFrame {
         ExecutedFrame {
             frame,

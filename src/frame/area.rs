@@ -25,7 +25,7 @@ pub(super) fn viewed(desc: &ImageDesc, extent: vk::Extent3D, access: &Access) ->
     }
 }
 
-/// Extent and layers common to all attachments of a render pass, input attachments included; `None` without attachments.
+/// Extent and number of layers that all attachments of a render pass cover, input attachments included; `None` without attachments.
 pub(super) fn covered(accesses: &[Access], resources: &[Resource]) -> Option<(vk::Extent2D, u32)> {
     let attached =
         |access: &&Access| access.kind.is_attachment() || access.kind == AccessKind::InputAttachment;

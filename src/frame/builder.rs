@@ -104,7 +104,7 @@ impl FrameBuilder {
         self.tables.resources[resource.index()].tile_constraint = tile_constraint;
     }
 
-    /// Makes an image, declared earlier, a level of another one; see [`separate_levels`](ImageDesc::separate_levels).
+    /// Sets or clears the image of which an image is a level; see [`separate_levels`](ImageDesc::separate_levels).
     pub(crate) fn set_level_of(&mut self, resource: ResourceId, level_of: Option<SeparateLevel>) {
         self.tables.resources[resource.index()].level_of = level_of;
     }
@@ -377,7 +377,7 @@ impl PassBuilder<'_> {
         self.change(|pass| pass.contents = contents)
     }
 
-    /// Declares a color attachment; the n-th call declares attachment n.
+    /// Declares a color attachment; those of a subpass are numbered from 0 in the order of declaration.
     pub fn color(self, resource: ResourceId, load_op: LoadOp) -> Self {
         self.attachment(resource, AccessKind::ColorAttachment, load_op)
     }

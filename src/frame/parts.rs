@@ -163,8 +163,8 @@ impl Resource {
 }
 
 impl Frame {
-    /// Returns true if the slices of a 3D image may be in different layouts on a device with these features. The image must be `2D_ARRAY_COMPATIBLE` and not
-    /// a history, and every access by shaders must use all slices of a level.
+    /// Returns true if the slices of a 3D image may be in different layouts on a device with these features. This requires `VK_KHR_maintenance9`; the image
+    /// must be `2D_ARRAY_COMPATIBLE` and not a history, and every access by shaders must use all slices of a level.
     ///
     /// Source: VUID-vkCmdDraw-None-09600; VUID-VkImageMemoryBarrier2-maintenance9-10798, -10799.
     pub(crate) fn has_slice_layouts(&self, id: ResourceId, features: Features) -> bool {
@@ -179,7 +179,8 @@ impl Frame {
             && seen.all(whole)
     }
 
-    /// Returns true if a write replaces all of a part: its range contains the part, and its pass renders to all texels of it.
+    /// Returns true if a write replaces all of a part: it does not need earlier contents, its range contains the part, and, for an attachment, its pass
+    /// renders to all texels of the range.
     #[inline]
     pub(crate) fn replaces(&self, access: &Access, part: SubresourceRange) -> bool {
         if !access.writes || access.needs_contents() || !access.range.contains(part) {

@@ -63,7 +63,7 @@ impl ReachAssumptions {
 }
 
 impl Frame {
-    /// The frame with these assumptions about the reach of its reads; every pass may then run strip by strip.
+    /// The frame with these assumptions. Every pass may then run strip by strip; one more execution of a pass without an assumed cost is free.
     ///
     /// # Errors
     /// [`FrameRule::Unknown`] for a pass or resource that the frame does not have.

@@ -8,7 +8,7 @@ use super::{AccessKind, LoadOp, Persistence};
 use crate::format::{FormatInfo, NumericType};
 use crate::units::Bytes;
 
-/// Accesses and usage for storing a resource.
+/// The pass that stores a resource: its kind, the kinds of its two accesses, and the queue capabilities that it needs.
 #[derive(Clone, Copy)]
 pub(super) struct Store {
     pub(super) kind: PassKind,
@@ -61,7 +61,7 @@ pub(crate) fn texels_of(format: vk::Format) -> Result<Texels, &'static str> {
     }
 }
 
-/// Accesses and usage for storing a resource, or the reason why it cannot be stored.
+/// The pass that stores a resource, or the reason why the resource cannot be stored.
 pub(super) fn store_of(resource: &Resource) -> Result<Store, &'static str> {
     match &resource.kind {
         ResourceKind::Image { desc, usage, .. } => {
@@ -147,7 +147,7 @@ pub(crate) fn with_usage_of_stores(resource: &Resource) -> Resource {
     used
 }
 
-/// Accesses and usage for copying a part of an image into one of the same format, or the reason why it cannot be copied.
+/// The pass that copies a part of an image into another image of the same format, or the reason why the image cannot be copied.
 #[cfg(feature = "arrange")]
 pub(super) fn border_of(resource: &Resource) -> Result<Store, &'static str> {
     match resource.is_image() {

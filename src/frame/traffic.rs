@@ -47,8 +47,8 @@ impl Frame {
         Bytes(times.saturating_mul(touched(access, (pass, resource), size).0))
     }
 
-    /// Number of times that an access moves the bytes that it touches: once for reading, once for writing; never for accesses by shaders within their
-    /// tile. An attachment that an earlier subpass has loaded or stored is not loaded or stored again.
+    /// Number of times that an access moves the bytes that it touches: once for reading, once for writing; never for accesses by shaders within their tile. In
+    /// a pass with several subpasses, an attachment is loaded and stored at most once, and stored only if a later pass uses it or it outlives the frame.
     pub fn times_moved(&self, access: &Access) -> u32 {
         self.times_moved_in(access, self.pass(access.pass))
     }

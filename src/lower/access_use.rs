@@ -25,8 +25,9 @@ pub(super) struct AccessUse {
 }
 
 impl AccessUse {
-    /// The stages and writes of an access. The render pass loads and stores input attachments; without `VK_ATTACHMENT_STORE_OP_NONE` (`store_none`), it also
-    /// stores attachments that are only read. `depth` is true if the image has no color aspect, `resolved` if the pass [resolves](is_resolved) it.
+    /// The stages of an access, its writes, and the reads of its resolve. The render pass loads and stores input attachments; without
+    /// `VK_ATTACHMENT_STORE_OP_NONE` (`store_none`), it also stores attachments that are only read. `depth` is true if the image has no color aspect,
+    /// `resolved` if the pass [resolves](is_resolved) it.
     #[inline]
     pub(super) fn of(access: &Access, depth: bool, store_none: bool, resolved: bool) -> AccessUse {
         let kind = access.kind;

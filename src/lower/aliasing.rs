@@ -40,8 +40,8 @@ pub struct AliasingRow {
     pub memory: MemoryKind,
     /// The memory object, a row of [`Plan::objects`].
     pub object: u32,
-    /// A pass before which the frame does not use the resource. Each such pass has its own row; there are several only if queues start at the
-    /// same time.
+    /// A first pass that uses the resource: no earlier use is ordered before it. Each first pass has its own row; there are several only if queues begin to
+    /// use the resource independently of each other.
     pub first_pass: PassId,
     /// `memoryOffset` in the object.
     pub offset: Bytes,
@@ -148,7 +148,7 @@ pub fn aliasing(plan: &Checked<Plan>, queues: &DeviceQueues) -> Result<Aliasing,
     Ok(aliasing)
 }
 
-/// Returns an error if a plan needs more than aliasing.
+/// Returns an error if a plan needs more than aliasing, or was made only for comparison.
 fn check(plan: &Plan, queues: &DeviceQueues) -> Result<(), LowerError> {
     let more = |why| {
         let frame = plan.frame.name().to_owned();

@@ -25,7 +25,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Adds the entry barrier. Returns true if the first use waits for the caller's accesses.
+    /// Adds the entry barrier, if the first use needs one to wait for the caller's accesses; returns true if so.
     fn enter(&mut self, chain: &Chain, desc: ExternalDesc, is_image: bool) -> bool {
         let ExternalDesc { entry, exit } = desc;
         let (Some(first), Some(last)) = (self.chains.first_of(chain), self.chains.last_of(chain)) else {
@@ -169,7 +169,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// Returns an error if a queue family other than the one that uses the contents owns them.
+    /// Returns an error if the contents are owned by a queue family other than that of `to`, unless families share the resource.
     fn check_owner(&self, chain: &Chain, to: &QueueUse, state: &ContentState) -> Result<(), LowerError> {
         let family = self.placed.family_of(to.queue);
         match state.family.get() {
@@ -185,7 +185,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Records the contents that the next frame finds.
+    /// Records the state in which the frame leaves the contents of histories, for the next frame.
     pub(super) fn kept_contents(&mut self) {
         let frame = &self.placed.plan.frame;
         for chain in &self.chains.chains {

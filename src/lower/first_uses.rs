@@ -141,7 +141,8 @@ impl Resolver<'_> {
         })
     }
 
-    /// Adds the barriers before the first use in a chain; `earlier` are the previous holders of its bytes.
+    /// Adds the barriers before the first use in a chain; `earlier` are the previous holders of its bytes. For the previous version of a history, only records
+    /// what its barriers wait for.
     fn first_use(&mut self, index: usize, earlier: &[Holder]) {
         let chain = &self.chains.chains[index];
         let Some(first) = self.chains.first_of(chain) else {
@@ -270,7 +271,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns true if only one queue uses an address space: barriers order its uses, whichever batch they are in.
+    /// Returns true if only one queue can use an address space: barriers order its uses, whichever batch they are in.
     fn is_local(&self, space: AddressSpace) -> bool {
         space.is_tile() || self.placed.queues.len() == 1
     }

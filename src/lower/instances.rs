@@ -52,7 +52,7 @@ impl<'a> Instances<'a> {
     /// Adds the render pass instance of a pass with its attachments and subpasses; returns `NONE` for passes of another kind.
     ///
     /// # Errors
-    /// If the pass needs dynamic rendering, which the device lacks.
+    /// If the pass requires a feature that the device lacks, such as dynamic rendering.
     pub(super) fn add(&mut self, pass: PassId, lowered: &mut Lowered) -> Result<OptionalIndex, LowerError> {
         let plan = self.placed.plan;
         let described = plan.frame.pass(pass);
@@ -410,7 +410,7 @@ fn resolve(instance: &InstanceRow, row: OptionalIndex, target: Option<u32>, lowe
     }
 }
 
-/// Per color attachment of an instance with local read, its position among references.
+/// Per color attachment of an instance with local read, its position among references; `VK_ATTACHMENT_UNUSED` if it is not among them.
 fn places(instance: &InstanceRow, references: Run, lowered: &mut Lowered) -> Run {
     let first = lowered.indices.len() as u32;
     for attachment in 0..instance.colors.len() as u32 {

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-/// The layout of one aspect of an image with depth and stencil.
+/// The layout of one aspect of an image with depth and stencil that is in `layout`.
 pub(super) fn of_aspect(layout: vk::ImageLayout, aspect: vk::ImageAspectFlags) -> vk::ImageLayout {
     use vk::ImageLayout as L;
     let stencil = aspect == vk::ImageAspectFlags::STENCIL;

@@ -173,8 +173,8 @@ impl NeedsEarlier {
     }
 }
 
-/// The access that decides how an attachment is loaded and stored, among those of its pass to the same attachment: one that clears or overwrites,
-/// otherwise one that writes.
+/// The access that decides how an attachment is loaded and stored, among those of its pass to the same attachment: one that clears or overwrites, otherwise
+/// one that writes, otherwise access `index` itself.
 pub(super) fn deciding(frame: &Frame, index: usize) -> usize {
     let (all, access) = (frame.accesses(), &frame.accesses()[index]);
     if access.kind.is_attachment() && access.writes && frame.pass(access.pass).subpasses == 1 {

@@ -23,8 +23,8 @@ pub(super) struct Piece<'s> {
     pub(super) left: Option<&'s ContentState>,
 }
 
-/// The pieces of a part of a history, for the states in which earlier frames left its image or buffer: one piece if all of it has the same state. The
-/// states do not cover parts that no frame has written.
+/// The pieces of a part of a history, according to the states in which earlier frames left its image or buffer: one piece if all of it has the same state. No
+/// frame has written a piece that no state covers.
 ///
 /// O(states x pieces).
 pub(super) fn pieces<'a, 's>(

@@ -305,7 +305,7 @@ fn dependency<'a>(barriers: impl Iterator<Item = &'a Barrier>, lowered: &mut Low
     }
 }
 
-/// Clears contents that no frame has written to zero, before the first pass that uses them.
+/// Adds the clears to zero, with their barriers, of contents that no frame has written and `pass` is the first to use.
 fn clear(placed: &Placed<'_>, clears: &mut &[FirstContents], pass: PassId, lowered: &mut Lowered) {
     while let Some((first, rest)) = clears.split_first().filter(|(clear, _)| clear.pass == pass) {
         *clears = rest;

@@ -167,7 +167,7 @@ impl LoweringDesc {
         }
     }
 
-    /// Returns an error if the frame cannot run in this situation.
+    /// Returns an error if the number of declared queues differs from the number that the frame declares.
     pub(super) fn check(&self, frame: &Frame) -> Result<(), LowerError> {
         self.queues.check(frame)
     }

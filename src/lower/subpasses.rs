@@ -14,9 +14,9 @@ use crate::profile::{DeviceProfile, Features};
 use crate::units::Run;
 use tileheap_device::{AccessKinds, scopes};
 
-/// Returns true if a render pass is begun by `vkCmdBeginRendering`. If it has input attachments or several subpasses, that requires that it only
-/// needs local read of single-sampled color, which every implementation supports. Several subpasses with secondary contents would need barriers
-/// between them, but only `vkCmdExecuteCommands` is valid there.
+/// Returns true if a render pass can be begun by `vkCmdBeginRendering` on the device. A pass with input attachments or several subpasses must have only
+/// single-sampled attachments without resolves, and read only color in place: every implementation of local read supports that. Several subpasses with
+/// secondary contents would need barriers between them, but only `vkCmdExecuteCommands` is valid there.
 ///
 /// Source: `VkPhysicalDeviceVulkan14Properties`, `dynamicRenderingLocalReadDepthStencilAttachments` and
 /// `dynamicRenderingLocalReadMultisampledAttachments`; `VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT`.

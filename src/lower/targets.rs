@@ -26,7 +26,7 @@ pub struct PipelineTarget {
     pub depth_format: vk::Format,
     /// Format of the attachment's stencil aspect, or `UNDEFINED`.
     pub stencil_format: vk::Format,
-    /// Samples of every attachment; 1 without attachments.
+    /// Sample count of the pipelines: the one that the pass declares, otherwise that of the attachments; 1 if there are none.
     pub samples: vk::SampleCountFlags,
     /// Extent of the render area that the frame describes.
     pub extent: vk::Extent2D,

@@ -228,7 +228,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The part of an image that a barrier covers; empty if it is the whole image.
+    /// The levels and layers of an image that a barrier covers, as text; empty if they are all of the image's.
     fn part(&self, image: u32, range: SubresourceRange) -> String {
         let image = &self.lowered.images[image as usize];
         let (levels, layers) = (range.levels, range.layers);

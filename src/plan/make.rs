@@ -11,7 +11,7 @@ use crate::execute::ExecutedFrame;
 use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
 
-/// Plans a frame: decides the placement of every resource over time, the memory bound in each pass, every barrier and every load and store operation.
+/// Plans a frame: decides the placement of every resource over time, and the tile memory bound in each pass.
 ///
 /// Pure and deterministic: no driver, no clock, no hash order. The frame is a [described](crate::frame::Frame) or a [rewritten](ExecutedFrame) one; for
 /// the latter, the plan keeps the map to the described frame, to which [`Plan::totals`](Plan) refer. `requirements` are in the order of the resources
@@ -47,7 +47,7 @@ pub(super) fn checked(plan: Plan) -> crate::Result<Checked<Plan>> {
     Ok(Checked::new(plan))
 }
 
-/// Like [`plan`], without the check; if `old` is given, its residents are kept if they still fit, instead of a search.
+/// Like [`plan`], but does not check the frame. If `old` is given, keeps its residents that still fit, instead of searching.
 pub(crate) fn make(
     runnable: Runnable<'_>,
     requirements: &Arc<Requirements>,

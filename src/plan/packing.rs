@@ -9,7 +9,7 @@ use tileheap_units::CompactSort;
 use super::{DEFAULT_BUDGET, PlanOptions, ResidencyStrategy};
 use crate::units::Bytes;
 
-/// Units of the plan's budget, beyond the default budget, that one step of the packing search costs; the search follows the cheap rules.
+/// Units of the plan's budget, beyond the default budget, that one step of the packing search costs; the search runs after the cheap rules.
 const BUDGET_PER_STEP: u64 = 64;
 
 /// Maximum number of items for which the planner searches for a packing with fewer aliasing barriers, in O(items³) time.
@@ -162,7 +162,8 @@ fn distinct(owners: impl Iterator<Item = u32>) -> usize {
     all.len()
 }
 
-/// A packing of the same height with fewer aliasing barriers, if one is found: each item is placed where it reuses bytes of the fewest other items.
+/// A packing of the same height with fewer aliasing barriers, if one is found, otherwise `packing`: places each item where it reuses bytes of the fewest other
+/// items.
 fn fewest_barriers(problem: &Problem, packing: Packing) -> Packing {
     let items = problem.items();
     if items.len() > MAX_ITEMS {

@@ -75,7 +75,7 @@ impl Planner {
         Planner::default()
     }
 
-    /// Returns the cached plan for equal inputs, or plans like [`plan()`](super::plan()).
+    /// Returns the cached plan for equal inputs, except one that [`Planner::plan_now`] made without a search; otherwise plans like [`plan()`](super::plan()).
     ///
     /// Inputs that share their tables with those of the plan (clones) are recognized without comparing their contents; others are compared, in linear
     /// time.
@@ -113,8 +113,9 @@ impl Planner {
         Ok(plan)
     }
 
-    /// Returns the cached plan for equal inputs, or a better one: found by a search with twice as many steps as before, unless the plan is proved optimal.
-    /// Together, all calls up to a proof take about twice as long as the last one.
+    /// Searches for a better plan than the cached one for equal inputs, with twice as many steps as before, and returns the better of the two. Returns the
+    /// cached plan without a search if it is proved optimal or its strategy does not search; if none is cached, same as [`Planner::plan`]. Together, all
+    /// calls up to a proof take about twice as long as the last one.
     ///
     /// # Errors
     /// Same as [`plan()`](super::plan()); the cached plans are kept then.
@@ -215,7 +216,7 @@ impl Planner {
     }
 
     /// Returns the cached plan for an equal frame, device and options, whatever requirements it was made with, but not one that [`Planner::plan_now`] made.
-    /// For callers that have already measured the requirements, since measuring takes longer than this call.
+    /// For callers whose requirements follow from the frame and the device: measuring them again would take longer than this call.
     pub fn known(
         &mut self,
         frame: impl Into<ExecutedFrame>,

@@ -130,7 +130,8 @@ impl Plan {
         table.write(f)
     }
 
-    /// The placements in one kind of memory, by object and offset. External resources have no object: they are listed by name.
+    /// The rows of the placements in one kind of memory, in order of object and offset. Omits external resources, which have no object: they are listed by
+    /// name.
     fn rows(&self, memory: MemoryKind) -> Vec<Row<'_>> {
         let mut rows: Vec<Row<'_>> = Vec::new();
         for placement in self

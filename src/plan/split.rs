@@ -78,7 +78,8 @@ pub(super) fn repair(context: &Context<'_>, whole: Plan, old: &Plan) -> crate::R
     Ok(resident(&whole, stretches, Some(old))?.unwrap_or(whole))
 }
 
-/// Returns a plan of `whole`'s frame with stores for these stretches, except for stretches that the new plan does not place in tile memory.
+/// Returns a plan of `whole`'s frame with stores for these stretches, except for stretches that the new plan does not place in tile memory; `None` if no
+/// stretch is left.
 fn resident(
     whole: &Plan,
     mut stretches: Vec<(ResourceId, PassId)>,
@@ -122,7 +123,7 @@ fn resident(
     Ok(None)
 }
 
-/// The frame with a store after each of these stretches; removes those that are not possible.
+/// The frame with a store after each of these stretches; removes those that are not possible. `None` if none is possible.
 pub(super) fn with_stores(frame: &Frame, stretches: &mut Vec<(ResourceId, PassId)>) -> Option<ExecutedFrame> {
     // The last first: additions then keep the ids of all earlier passes.
     stretches.compact_sort_by_key(|&(resource, after)| (std::cmp::Reverse(after), resource));

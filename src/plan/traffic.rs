@@ -144,7 +144,7 @@ pub struct Traffic {
     pub moved: Bytes,
     /// Cost of repeated passes.
     pub repeats: Bytes,
-    /// Cost of the halos that move off chip again.
+    /// Cost of the additional off-chip transfers of halos.
     pub halos: Bytes,
     /// Cost of merged passes.
     pub merges: Bytes,
@@ -165,7 +165,7 @@ impl Traffic {
         }
     }
 
-    /// Traffic and charges of a frame whose accesses and stores move `moved` bytes, `halos` of them for halos.
+    /// Traffic and charges of a frame whose accesses and stores move `moved` bytes, `halos` of them for halos; leaves `described` and `shaded` at 0.
     pub(super) fn charged(executed: &ExecutedFrame, moved: Bytes, halos: Bytes) -> Traffic {
         let charges = executed.charges();
         let cost = u128::from(halos.0) * u128::from(charges.halo_thousandths) / 1000;
@@ -188,7 +188,7 @@ impl Traffic {
         1.0 - self.off_chip().0 as f64 / described
     }
 
-    /// Bytes that stay on chip, minus charges.
+    /// Bytes that stay on chip, minus charges; 0 if the result would be negative.
     pub fn on_chip(&self) -> Bytes {
         Bytes(self.described.0.saturating_sub(self.off_chip().0))
     }
@@ -246,8 +246,8 @@ impl Plan {
         !is_tile && only_render_pass(&self.frame, id, self.options.windows).is_none()
     }
 
-    /// Bytes that cross the memory bus per frame: those of all resources that are not in tile memory, and those that stores write.
-    /// [Charges](crate::execute::Charges) are not included.
+    /// Bytes that cross the memory bus per frame: those of all resources that are neither in tile memory nor kept on chip by binning, and those that stores
+    /// write. [Charges](crate::execute::Charges) are not included.
     pub fn dram_traffic(&self) -> Bytes {
         let off_chip = self.frame.resource_ids().filter(|&id| self.moves(id));
         let moved: Bytes = off_chip

@@ -167,7 +167,7 @@ pub enum PlacementReason {
         /// The pass.
         pass: PassId,
     },
-    /// The resource is in tile memory, and its savings justify the reserved bytes.
+    /// The resource is in tile memory.
     Tile {
         /// Bytes per frame that do not cross the memory bus.
         savings: Bytes,
@@ -177,7 +177,7 @@ pub enum PlacementReason {
     /// The resource shares a block of ordinary memory.
     #[serde(untagged)]
     Arena(OffChipReason),
-    /// The driver requests a dedicated allocation.
+    /// The resource has a dedicated allocation, because it requires or prefers one.
     #[serde(untagged)]
     Dedicated(OffChipReason),
 }
@@ -188,7 +188,7 @@ pub enum PlacementReason {
 pub enum OffChipReason {
     /// The device has no tile heap, or the strategy does not use it.
     NoTileHeap,
-    /// The next frame reads the resource, and tile contents are lost at the end of the batch.
+    /// The next frame reads the resource, and tile memory does not keep its contents beyond a discard window.
     History,
     /// The resource is used in two discard windows.
     CrossesWindows {
@@ -296,7 +296,7 @@ pub struct PlanTotals {
     /// The part of `traffic_bytes` that stays on chip: all but the bytes that the executed frame moves off chip. That is the traffic of the residents of tile
     /// memory and the savings of merged passes, minus the bytes that stores write and the charges of the arrangement; 0 if the result would be negative.
     pub on_chip_bytes: Bytes,
-    /// Charges of the arrangement: repeated passes, merged passes, and halos that move off chip again.
+    /// Charges of the arrangement: repeated passes, merged passes, and additional off-chip transfers of halos.
     #[serde(default, skip_serializing_if = "is_default")]
     pub charged_bytes: Bytes,
     /// Bytes that the stores of split lifetimes write to ordinary memory. The bytes that the stores read do not count: they are read from tile memory.

@@ -59,7 +59,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Plans a frame without splitting lifetimes; if `old` is given, its residents are kept if they still fit.
+/// Plans a frame without splitting lifetimes. If `old` is given, keeps its residents that still fit, instead of searching.
 pub(super) fn make_whole(context: &Context<'_>, old: Option<&Plan>) -> crate::Result<Plan> {
     let mut resident = match old {
         None => residency::choose(context),

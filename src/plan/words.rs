@@ -276,7 +276,7 @@ impl Plan {
         }
     }
 
-    /// The names of the first conflicting residents, and the number of the others.
+    /// The names of the first conflicting residents, and the number of the others; if there are none, the bound tile memory is named instead.
     fn conflicts_text(&self, conflicts: Run) -> String {
         const NAMED: usize = 3;
         let residents = conflicts.of(&self.conflicts);

@@ -37,7 +37,7 @@ use crate::plan::{MemoryKind, Plan, PlanError, Runnable};
 use crate::profile::DeviceProfile;
 use crate::{Checked, Result};
 
-/// Maximum number of times that a frame is planned again because requirements grew, before binding fails.
+/// Maximum number of attempts to create a frame's resources: after each attempt but the last, the frame is planned again if requirements have grown.
 const ATTEMPTS: usize = 3;
 
 /// Binds plans of frames on a device; contains the inputs other than the plan.

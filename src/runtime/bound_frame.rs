@@ -117,7 +117,7 @@ pub(super) struct RecordingState {
     pub(super) skipped: Vec<AtomicBool>,
 }
 
-/// The number of lowered frames kept in addition to the first one.
+/// Maximum number of lowered frames kept in addition to the first one and to adopted ones.
 const KEPT: usize = 12;
 
 impl BoundFrame {
@@ -257,7 +257,7 @@ impl BoundFrame {
         drop(self);
     }
 
-    /// Immediately destroys everything that no other bound frame has also borrowed.
+    /// Immediately destroys everything that no other bound frame has borrowed or was the last to use.
     ///
     /// # Safety
     /// None of its frames is in flight.
@@ -342,7 +342,7 @@ impl BoundFrame {
         Ok(index)
     }
 
-    /// Lowers the upcoming frames until they repeat, so that recording does not have to.
+    /// Lowers the upcoming frames until they repeat, so that recording does not have to; at most half of [`KEPT`].
     pub(super) fn lower_ahead(&mut self) -> Result<()> {
         self.read_situation(Parity::Even);
         let counted = self.state.functions.timeline_semaphore.is_some();

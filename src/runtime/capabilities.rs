@@ -85,7 +85,7 @@ impl Capabilities {
 /// Vulkan 1.4.
 pub(super) const V1_4: u32 = vk::make_api_version(0, 1, 4, 0);
 
-/// Stands for "in no core version of Vulkan so far" in place of a version.
+/// A version that no device reaches, for extensions that are not part of any core version of Vulkan yet.
 const NEVER: u32 = u32::MAX;
 
 /// The extensions that each capability requires on devices below the given version of Vulkan. The first extension of a capability is the one that defines

@@ -113,14 +113,17 @@ impl DeviceSelection {
 impl fmt::Display for DeviceSelection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            DeviceSelection::Best => f.write_str("that draws and computes with Vulkan 1.1"),
+            DeviceSelection::Best => f.write_str("that supports graphics and compute with Vulkan 1.1"),
             DeviceSelection::Index(index) => {
-                write!(f, "at index {index} that draws and computes with Vulkan 1.1")
+                write!(
+                    f,
+                    "at index {index} that supports graphics and compute with Vulkan 1.1"
+                )
             }
             DeviceSelection::Name(name) => {
                 write!(
                     f,
-                    "whose name contains `{name}` that draws and computes with Vulkan 1.1"
+                    "that supports graphics and compute with Vulkan 1.1, and whose name contains `{name}`"
                 )
             }
         }

@@ -124,7 +124,7 @@ pub fn image_barrier(
 }
 
 impl DeviceState {
-    /// The `pNext` chain that the caller's hooks return for a number; null for 0.
+    /// The `pNext` chain that the caller's hooks return for the number `hook`, through the method that `of` calls; null for 0.
     pub(super) fn chain(&self, hook: u32, of: impl Fn(&dyn Hooks, u32) -> *const c_void) -> *const c_void {
         let hooks = self.hooks.as_deref().filter(|_| hook > 0);
         hooks.map_or(null(), |hooks| of(hooks, hook))

@@ -349,8 +349,9 @@ impl Device {
         planner.plan(runnable, &self.measure_runnable(runnable)?, options)
     }
 
-    /// Like [`Device::plan`], but without waiting for the exact search: if there is no plan yet, an older one of a similar frame is repaired, or the fast
-    /// mode plans ([`Planner::plan_now`]). Another thread can make the exact plan later, with [`Device::plan`].
+    /// Like [`Device::plan`], but without waiting for the exact search: if there is no plan for equal inputs yet, the most recently used plan with the same
+    /// options is repaired, or, without one, the fast mode plans ([`Planner::plan_now`]). Another thread can make the exact plan later, with
+    /// [`Device::plan`].
     ///
     /// # Errors
     /// Same as [`Device::plan`].
@@ -481,7 +482,8 @@ impl Device {
         self.shared.free_unused(false)
     }
 
-    /// Like [`Device::collect`], but frees everything that is not borrowed, however recently it was used.
+    /// Like [`Device::collect`], but frees everything that is neither borrowed nor in use on the device, however recently it was used, except histories that
+    /// a dynamic frame still owns.
     ///
     /// # Errors
     /// When the device is lost.
@@ -489,7 +491,7 @@ impl Device {
         self.shared.free_unused(true)
     }
 
-    /// Bytes of memory that the pool holds for bound frames, borrowed or not.
+    /// Bytes of ordinary memory that the pool holds for bound frames, borrowed or not.
     pub fn pool_bytes(&self) -> Bytes {
         self.shared.state.pool.lock().bytes(None)
     }
@@ -506,7 +508,7 @@ impl Device {
         Arc::strong_count(&self.shared) > 1 || Arc::strong_count(state) > 2 + retired.len()
     }
 
-    /// Destroys everything that was retired, and the runtime's own allocator. Does not wait.
+    /// Destroys everything that was retired, everything in the pool, the timeline semaphores and the runtime's own allocator. Does not wait.
     ///
     /// # Safety
     /// The device no longer uses any of it (`vkDeviceWaitIdle` has returned, with `VK_ERROR_DEVICE_LOST` if the device is
@@ -555,7 +557,7 @@ impl Shared {
         Ok(queues.iter().map(|&index| self.queues[index]).collect())
     }
 
-    /// A device queue for each queue of the frame; without timeline semaphores, one for all of them.
+    /// A device queue for each queue of the frame; without timeline semaphores, one for all of them, if one supports them all.
     fn choose_queues(&self, frame: &Frame) -> Result<Vec<usize>> {
         let capable = |index: &usize, needed| self.queues[*index].supports(needed);
         if self.state.functions.timeline_semaphore.is_none() {

@@ -58,7 +58,7 @@ impl DeviceState {
         (budget > Bytes::ZERO).then_some((used, budget))
     }
 
-    /// Remembers a call that returned `VK_ERROR_DEVICE_LOST`.
+    /// Remembers the first call that returned `VK_ERROR_DEVICE_LOST`; ignores all other errors.
     pub(super) fn note_loss(&self, error: &RuntimeError) {
         match error {
             RuntimeError::Vulkan { call, .. } if error.is_device_lost() => {

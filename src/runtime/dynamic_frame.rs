@@ -63,7 +63,7 @@ pub struct DynamicFrame {
     known: Vec<CachedFrame>,
     /// The device queue of the first bound frame; without timelines, all others run there too.
     queue: Option<vk::Queue>,
-    /// Frames selected so far.
+    /// Number of times that a frame was selected.
     selected: u64,
     /// The number of the bound frame whose debug names the shared objects have.
     named: u64,
@@ -330,7 +330,8 @@ impl DynamicFrame {
         Ok((self.known.len() - 1, parity))
     }
 
-    /// The most recently selected bound frame; `None` before the first, and after an error or [`DynamicFrame::forget`].
+    /// The most recently selected bound frame; `None` before the first selection, after one that failed, and once its description is
+    /// [forgotten](DynamicFrame::forget).
     pub fn last_selected(&self) -> Option<&BoundFrame> {
         let number = self.last_number?;
         let is_it = |bound: &&BoundFrame| bound.number == number;
@@ -360,7 +361,7 @@ impl DynamicFrame {
         self.known.iter().filter_map(|known| known.bound.as_ref())
     }
 
-    /// Bytes of memory that the descriptions of this dynamic frame share.
+    /// Bytes of ordinary memory that the descriptions of this dynamic frame share.
     pub fn bytes(&self) -> Bytes {
         let borrower = Some(self.series.borrower.number);
         self.device.state().pool.lock().bytes(borrower)

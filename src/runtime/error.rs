@@ -129,7 +129,8 @@ pub enum RuntimeRule {
     OtherDevice,
     /// An external resource or semaphore that the frame uses is not imported.
     NotImported,
-    /// Two external resources are the same part of one image or buffer, or a list of imports has a resource, a view or a semaphore twice.
+    /// Two external resources are the same part of one image or buffer, two external semaphores are the same one, or a list of imports has a resource, a view
+    /// or a semaphore twice.
     ImportedTwice,
     /// An import for a resource that is not external, not of that kind, or not of the frame.
     NotExternal,

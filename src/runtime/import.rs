@@ -99,7 +99,7 @@ impl BoundFrame {
         }
     }
 
-    /// Returns an error if the imports do not match the frame, or earlier imports.
+    /// Returns an error if the imports do not match the frame, or conflict with each other or with earlier imports.
     pub(super) fn check_imports(&self, imports: &Imports<'_>) -> Result<()> {
         let frame = &self.plan.frame;
         for (resource, is_image) in resources_of(imports) {
@@ -300,7 +300,7 @@ impl BoundFrame {
         Ok(())
     }
 
-    /// Checks that no part of an image is imported twice: barriers do not cover aliases that the frame does not know.
+    /// Checks that no part of an image that passes use is imported as two resources: barriers do not cover aliases that the frame does not know.
     fn check_images_once(&self, imports: &[ImportedImage]) -> Result<()> {
         let (frame, features) = (&self.plan.frame, self.plan.profile.features);
         let used = |id: ResourceId| {
@@ -334,7 +334,7 @@ impl BoundFrame {
         self.check_once(conflict, pairs, imported, same)
     }
 
-    /// Checks that no buffer range that a pass writes is imported twice: barriers do not cover aliases that the frame does not know.
+    /// Checks that no buffer range that a pass writes is imported as two resources: barriers do not cover aliases that the frame does not know.
     fn check_buffers_once(&self, imports: &[ImportedBuffer]) -> Result<()> {
         let is_written = |of: ResourceId| self.plan.frame.accesses_to(of).any(|access| access.writes);
         let rows = self

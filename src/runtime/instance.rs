@@ -302,7 +302,7 @@ fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<InstanceSupport
     })
 }
 
-/// Returns true if the validation layer accepts layer settings.
+/// Returns true if the validation layer accepts layer settings; an error if there is no validation layer.
 fn find_validation(entry: &ash::Entry) -> Result<bool> {
     // SAFETY: the loader is loaded.
     let layers = unsafe { entry.enumerate_instance_layer_properties() }

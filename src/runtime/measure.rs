@@ -21,11 +21,12 @@ use crate::plan::{MemoryKind, Runnable};
 use crate::profile::TileRequirements;
 use crate::units::{Alignment, Bytes};
 
-/// Maximum number of image and buffer descriptions whose requirements are cached: a frame of another size adds a few dozen.
+/// Maximum number of image and buffer descriptions whose requirements are cached; a full cache is cleared. A frame of another size adds a few dozen.
 const MAX_CACHED_REQUIREMENTS: usize = 1 << 13;
 
 impl DeviceState {
-    /// Queries the requirements of every resource of a frame. Querying resources that the device cannot create is invalid usage.
+    /// Queries the requirements of every resource of a frame. Returns an error for a resource that the device cannot create, since querying it would be
+    /// invalid usage.
     pub(super) fn measure(&self, runnable: Runnable<'_>) -> Result<Requirements> {
         let frame = runnable.executed().frame();
         let _span = tracing::info_span!("measure", frame = frame.name()).entered();

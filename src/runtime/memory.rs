@@ -147,7 +147,8 @@ impl MemoryBlock {
         }
     }
 
-    /// The block's mapped bytes; `None` if its memory type is not host-visible. Valid for as long as the block exists.
+    /// The block's mapped bytes; `None` if the allocator has not mapped the block, or the block is a memory object of its own. Valid for as long as the block
+    /// exists.
     pub fn mapped_ptr(&self) -> Option<NonNull<[u8]>> {
         match &self.0 {
             Source::Allocated(block) => block.mapped,
@@ -155,7 +156,7 @@ impl MemoryBlock {
         }
     }
 
-    /// The memory object, if only this block uses it.
+    /// The memory object, if the runtime allocated it for this block; `None` for a block of the allocator.
     pub(super) fn own_object(&self) -> Option<vk::DeviceMemory> {
         match self.0 {
             Source::Allocated(_) => None,
@@ -344,7 +345,7 @@ impl MemoryAllocator {
             .take();
     }
 
-    /// Leaks the runtime's own allocator: its `Drop` would call into a device that may be destroyed.
+    /// Leaks the runtime's own allocator, whose `Drop` would call into a device that may be destroyed; releases the caller's.
     pub(super) fn leak(&self) {
         let allocator = self
             .allocator

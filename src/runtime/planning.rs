@@ -25,7 +25,7 @@ impl DevicePlanner {
         }
     }
 
-    /// The plan made earlier for the same inputs, if any.
+    /// Same as [`Planner::known`].
     pub(super) fn known(
         &self,
         executed: &ExecutedFrame,

@@ -258,12 +258,12 @@ impl PoolContents {
         &self.block(block).contents
     }
 
-    /// The number of the frame that last wrote the history in a borrowed block; 0 for none.
+    /// The number of frames submitted when the history in a borrowed block was last written, including the frame that wrote it; 0 for never.
     pub(super) fn written(&self, block: u32) -> u64 {
         self.block(block).written
     }
 
-    /// Stores the state of the contents that the last submitted frame leaves in the history of a borrowed block.
+    /// Stores the state of the contents that the last submitted frame leaves in the history of a borrowed block; `written` is true if that frame wrote it.
     pub(super) fn keep_contents(
         &mut self,
         index: u32,

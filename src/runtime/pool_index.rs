@@ -93,7 +93,8 @@ impl BlockIndex {
         small.map(|&(_, index)| index)
     }
 
-    /// The blocks for a resource with exactly these parameters that is not a history; those that the newest lease has not taken come first.
+    /// The blocks of a borrower, or without one, for a resource with exactly these parameters that is not a history; those that the newest lease has not
+    /// taken come first.
     pub(super) fn own(
         &self,
         borrower: Option<u64>,

@@ -21,7 +21,8 @@ impl PoolContents {
         self.index.add(index, &block.indexed());
     }
 
-    /// Borrows the smallest suitable block that several resources may share: of this type, and with at least this size and alignment.
+    /// Borrows the smallest suitable block that several resources may share: with this key, with at least this size and alignment, and, unless the borrower
+    /// already has it, at most twice as large.
     pub(super) fn borrow_shared(
         &mut self,
         borrower: Borrower,
@@ -45,7 +46,7 @@ impl PoolContents {
         Some(index)
     }
 
-    /// Marks the smaller blocks of a borrower as superseded by a block of this size.
+    /// Marks the smaller blocks of a borrower as superseded by a block of this size, except those that `lease` has borrowed.
     pub(super) fn supersede(&mut self, borrower: Borrower, key: &BlockKey, size: Bytes, lease: &Lease) {
         let smaller: Vec<u32> = self.replaceable(borrower, key, size, lease).collect();
         for index in smaller {
@@ -53,7 +54,7 @@ impl PoolContents {
         }
     }
 
-    /// The smaller blocks of a borrower that a block of this size would replace.
+    /// The smaller blocks of a borrower that a block of this size would replace: all that `lease` has not borrowed.
     pub(super) fn replaceable(
         &self,
         borrower: Borrower,
@@ -106,7 +107,7 @@ impl PoolContents {
         Some((index, self.lend_resident(resident, lease)))
     }
 
-    /// Borrows the image or buffer that is bound at an offset of a borrowed block.
+    /// Borrows an image or buffer with these parameters that is bound at an offset of a borrowed block, if there is one that the lease has not borrowed yet.
     pub(super) fn borrow_resident(
         &mut self,
         block: u32,

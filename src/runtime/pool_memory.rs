@@ -37,7 +37,7 @@ impl Pool {
         }
     }
 
-    /// Borrows a block that several resources may share, or a memory object as required for tile memory.
+    /// Borrows a block that several resources may share, or a memory object as required for tile memory; allocates it if the pool has none.
     ///
     /// The borrower's first block of a kind has exactly the requested size, since most frames never change. A block that replaces a smaller one of
     /// the same borrower is rounded up: a frame that has grown may grow again.
@@ -110,7 +110,7 @@ impl Pool {
         })
     }
 
-    /// Reserves the bytes of an allocation.
+    /// Reserves the bytes of an allocation, after freeing unused memory if a limit would be exceeded; `None` in tile memory, which has no limit.
     fn reserve<'a>(&'a self, state: &DeviceState, desc: &MemoryDesc<'_>) -> Result<Option<Reservation<'a>>> {
         let tile = state.profile.tile.as_ref();
         if tile.is_some_and(|tile| tile.memory_type == desc.memory_type) {
@@ -148,7 +148,7 @@ impl Pool {
         }
     }
 
-    /// Returns everything in a lease, and frees the blocks that no other bound frame has borrowed or used since.
+    /// Returns everything in a lease, and frees the blocks that no other bound frame has borrowed or was the last to use.
     ///
     /// # Safety
     /// No frame of `user`, whose lease it is, is in flight.
@@ -282,7 +282,8 @@ impl Drop for UnpooledBlock<'_> {
 }
 
 impl PoolContents {
-    /// Removes everything unused if `at_once` is true, otherwise everything that has been unused for a while; `values` are the current timeline values.
+    /// Removes what is neither borrowed nor in use on the device: if `at_once` is true, all of it except blocks that still have a borrower, otherwise what
+    /// has been unused for a while; superseded blocks in either case. `values` are the current timeline values.
     fn remove_unused(&mut self, values: &[u64], at_once: bool, garbage: &mut Garbage) {
         let over = |ends: &TimelineValues| {
             let reached = |&(queue, value): &(usize, u64)| values.get(queue).is_none_or(|now| *now >= value);

@@ -185,7 +185,7 @@ impl Progress {
         Ok(self.completed(state)?.map_or(0, |frame| frame.0 + 1) >= count)
     }
 
-    /// The newest complete frame.
+    /// The newest complete frame; `None` if no frame is complete.
     pub(super) fn completed(&self, state: &DeviceState) -> Result<Option<FrameNumber>> {
         let mut count;
         match &self.counting {

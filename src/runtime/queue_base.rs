@@ -18,7 +18,7 @@ pub(super) struct QueueBase {
 }
 
 impl QueueBase {
-    /// Returns true if another frame was submitted since this one began.
+    /// Returns true if another frame was submitted to the queue since this one began.
     pub(super) fn is_overtaken(&self) -> bool {
         self.submitted != self.seen
     }

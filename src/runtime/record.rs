@@ -209,7 +209,7 @@ impl<'a> Commands<'a> {
         Err(RuntimeRule::RenderArea.broken(why))
     }
 
-    /// Returns an error unless `pass` comes next, with contents of this kind.
+    /// Returns an error unless `pass` comes next, renders something if it is a render pass, and has contents of this kind.
     pub(super) fn check_contents(&self, pass: PassId, recorded: CommandSource) -> Result<()> {
         self.check_renders(pass)?;
         let frame = &self.bound.plan.frame;

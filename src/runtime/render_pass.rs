@@ -49,7 +49,8 @@ impl PassObject {
         }
     }
 
-    /// Looks up or creates the framebuffer of the attachments' views: in the pool, if none of the views is imported.
+    /// Looks up or creates the framebuffer of the attachments' views: in the pool, if none of the views is imported. Sets it to null while an imported view
+    /// is missing.
     pub(super) fn refresh(
         &mut self,
         state: &DeviceState,

@@ -447,7 +447,7 @@ impl<'a> Creator<'a> {
         })
     }
 
-    /// Returns `true` if a resource needs more than its row provides, so that the frame must be planned again.
+    /// Returns `true` if a resource needs more than its row provides; then updates the requirements with which the frame must be planned again.
     fn has_grown(&mut self, resource: ResourceId, place: RowPosition, made: &LentResource) -> bool {
         let Some(needed) = self.needs_more(place, &made.answer) else {
             return false;
@@ -557,7 +557,7 @@ fn has_address(row: &BufferRow) -> bool {
 /// Minimum size for which a history gets a dedicated allocation.
 const LARGE: Bytes = Bytes(1 << 18);
 
-/// Adapts a block to its only resident: the allocation may be dedicated to that resident, and must then be exactly as large.
+/// Adapts a block to its only resident: a large or dedicated allocation gets exactly its size, lazily allocated memory at least its size.
 fn adapt_to_only(desc: &mut MemoryDesc<'_>, row: &MemoryRow, only: &LentResource) {
     if row.kind == MemoryKind::Lazy {
         desc.size = Ord::max(desc.size, only.answer.size);
@@ -575,7 +575,7 @@ fn adapt_to_only(desc: &mut MemoryDesc<'_>, row: &MemoryRow, only: &LentResource
     });
 }
 
-/// Raises the planned requirements to the actual ones.
+/// Updates the planned requirements in one kind of memory with those of a created resource.
 fn grow(planned: &mut ResourceRequirements, memory: MemoryKind, answer: &MemoryRequirements) {
     let more = |size: &mut Bytes, alignment: &mut Alignment, new: (Bytes, Alignment)| {
         *size = Ord::max(*size, new.0);

@@ -26,14 +26,15 @@ pub(super) struct Series {
     retired: Arc<RetiredList>,
     pub(super) borrower: Borrower,
     progress: Arc<SharedProgress>,
-    /// The queue families that share the histories of the series; empty if each history is only shared by the families of its only plan.
+    /// The queue families that share the histories of the series in any of its plans; empty if there is only one family, or only one plan, whose tables then
+    /// list the families.
     pub(super) families: Vec<u32>,
     /// The fences that count the series' frames on devices without timeline semaphores; taken when the series ends.
     owned: Option<OwnedObjects>,
 }
 
 impl Series {
-    /// A series whose frames run on these queues of the device (number and timeline).
+    /// Creates a series whose frames run on these queues of the device (number and timeline).
     pub(super) fn new(
         state: &Arc<DeviceState>,
         retired: &Arc<RetiredList>,

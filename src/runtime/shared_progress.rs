@@ -1,4 +1,4 @@
-//! The frames of a series, shared by threads that record and threads that wait.
+//! The progress of a series, shared by threads that record and threads that wait.
 //!
 //! ```text
 //! recording thread   submit 7 ──────────── submit 8 ───────────► submit 9
@@ -16,7 +16,7 @@ use super::error::VkResultExt;
 use super::progress::{FrameNumber, Progress, WaitTarget};
 use crate::Result;
 
-/// The frames of a series, shared by its bound frames and by threads that wait for them.
+/// The progress of a series, shared by its bound frames and by threads that wait for its frames.
 ///
 /// The lock is held only briefly, never while waiting for the device.
 pub(super) struct SharedProgress {
@@ -38,7 +38,8 @@ impl SharedProgress {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Prepares the next frame's fence, if fences count frames; waits for the oldest frame if no fence is free. Discards complete frames.
+    /// Prepares for the next frame: if fences count frames, waits for the frame whose fence the next one reuses, and resets that fence; otherwise discards
+    /// the timeline values of complete frames.
     pub(super) fn prepare(&self, state: &DeviceState) -> Result<()> {
         let oldest = self.lock().frame_to_reuse();
         let Some((frame, fence)) = oldest else {

@@ -45,7 +45,7 @@ pub struct SubmitCall<'a> {
     pub queue: DeviceQueue,
     /// The batches in the structs of synchronization2 (also on devices without it).
     pub batches: &'a [vk::SubmitInfo2<'a>],
-    /// The fence that the call signals; null unless fences count the frames.
+    /// The fence that the call signals: null, except in the last call of a frame if fences count the frames.
     pub fence: vk::Fence,
     /// True if the semaphores are timeline semaphores.
     pub(super) has_timelines: bool,

@@ -23,7 +23,7 @@ pub enum MissingRequirement {
     /// The driver does not list `VK_QCOM_tile_memory_heap`.
     #[error("the driver does not list VK_QCOM_tile_memory_heap")]
     Extension,
-    /// The driver lists the extension but not the feature `tileMemoryHeap`.
+    /// The driver lists the extension but does not support its feature `tileMemoryHeap`.
     #[error("the driver lists VK_QCOM_tile_memory_heap but does not support its feature tileMemoryHeap")]
     Feature,
     /// No memory heap has `VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM`.

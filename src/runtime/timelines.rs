@@ -26,7 +26,7 @@ pub(super) struct Timelines {
     queues: Vec<DeviceQueue>,
     /// Per queue, its timeline semaphore; null on devices without them.
     semaphores: Vec<vk::Semaphore>,
-    /// Held while frames are submitted, so that values rise in the order of submission.
+    /// The state of each queue; locked while frames are submitted, so that values rise in the order of submission.
     states: Mutex<Vec<QueueState>>,
     /// The thread that holds `states` for the caller; 0 for none. A thread only needs to recognize itself, so relaxed memory order suffices.
     holder: AtomicUsize,
@@ -36,7 +36,7 @@ pub(super) struct Timelines {
 /// The progress of a queue, and the last uses of its tile memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct QueueState {
-    /// Batches submitted: the value that the timeline semaphore reaches.
+    /// Number of batches submitted: the value that the timeline semaphore reaches.
     pub(super) submitted: u64,
     /// The last uses of tile memory, expressed for queue index 0.
     tile: Vec<ByteUse>,

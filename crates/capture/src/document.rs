@@ -86,13 +86,13 @@ pub struct PassFacts {
     /// Number of indirect draws among `draws`; their vertices and indices are not known.
     #[serde(skip_serializing_if = "is_default")]
     pub indirect_draws: u64,
-    /// The number of vertices of all draws, each counted once for every instance.
+    /// The number of vertices of all direct draws, each counted once for every instance.
     #[serde(skip_serializing_if = "is_default")]
     pub vertices: u64,
-    /// The number of indices of all draws, each counted once for every instance.
+    /// The number of indices of all direct draws, each counted once for every instance.
     #[serde(skip_serializing_if = "is_default")]
     pub indices: u64,
-    /// Bytes of vertices and indices that the draws fetch; a vertex counts each time it is drawn.
+    /// Bytes of vertices and indices that the direct draws fetch; a vertex counts each time it is drawn.
     #[serde(skip_serializing_if = "is_default")]
     pub vertex_bytes: u64,
     /// Number of dispatches.
@@ -156,7 +156,8 @@ pub enum InferredLifetime {
 pub struct FrameChoice {
     /// Bytes that each frame accesses, starting with the first one; empty if the program ended before frames were compared, or before a requested frame.
     pub moved_bytes: Vec<u64>,
-    /// Number of compared frames whose next frame has passes of the same kinds and attachments: they contain no uploads or one-time computations.
+    /// Number of compared frames whose next frame has passes of the same kinds with attachments of the same formats and extents, which suggests that they
+    /// contain no uploads or one-time computations.
     pub repeated_frames: u64,
     /// True if the next frame repeats the chosen one.
     pub is_repeated: bool,

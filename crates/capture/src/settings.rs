@@ -115,7 +115,7 @@ pub(crate) enum FrameBoundaryRule {
 }
 
 impl FrameBoundaryRule {
-    /// Returns the border as stored in the document.
+    /// Returns the kind of the event, as stored in the document.
     pub(crate) fn kind(&self) -> FrameBoundary {
         match self {
             FrameBoundaryRule::Present => FrameBoundary::Present,

@@ -84,7 +84,7 @@ pub(crate) struct Levels {
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Policy {
     pub(crate) policy: String,
-    /// Bytes uploaded or bypassed.
+    /// Bytes uploaded or bypassed per frame.
     pub(crate) traffic: Levels,
     pub(crate) hits: u64,
     pub(crate) uploads: u64,
@@ -111,7 +111,7 @@ pub(crate) struct Policy {
     pub(crate) arena_ends: Vec<Vec<u64>>,
 }
 
-/// Uploads of textures that were last uploaded at most 1, 8 or 60 frames earlier.
+/// Number of uploads of textures that the policy evicted at most 1, 8 or 60 frames earlier.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Reloads {
     #[serde(rename = "1")]

@@ -25,7 +25,7 @@ pub(crate) enum Error {
     Message(String),
     /// Like `Message`, for an invalid command line.
     Usage(String),
-    /// Already printed: exits with this status.
+    /// Exits with this status; everything was already printed.
     Exit(u8),
     /// A failed check: prints the message and exits with this status.
     Failed(u8, String),
@@ -141,7 +141,7 @@ fn renamed_option(error: &clap::Error, command: Option<&str>) -> Option<(&'stati
     RENAMED.iter().find(is_same).map(|&(_, old, new)| (old, new))
 }
 
-/// An option and its negative value, which clap takes for another option.
+/// Returns an option and its negative value, if clap mistook the value for an option.
 fn negative_value<'a>(error: &clap::Error, words: &'a [String]) -> Option<(&'a str, &'a str)> {
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
         return None;
@@ -152,7 +152,7 @@ fn negative_value<'a>(error: &clap::Error, words: &'a [String]) -> Option<(&'a s
     (error.kind() == ErrorKind::UnknownArgument && is_negative).then_some(found)
 }
 
-/// The program that a command would run if `--` preceded it.
+/// Returns an unexpected argument of `run` or `capture`: probably the program to run, which `--` must precede.
 fn bare_program<'a>(error: &'a clap::Error, command: Option<&str>) -> Option<&'a str> {
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
         return None;

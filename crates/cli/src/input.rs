@@ -37,7 +37,7 @@ pub(crate) fn read_bytes(path: &Path, what: &str, form: &str) -> Result<Vec<u8>>
     Ok(bytes)
 }
 
-/// Reads the text of a JSON file, or of standard input for `-`.
+/// Reads the text of a JSON file, or of standard input for `-`; fails if the text is empty.
 pub(crate) fn read_text(path: &Path, what: &str) -> Result<String> {
     let text = read_text_in(path, what, "a JSON file")?;
     if text.trim_ascii().is_empty() {
@@ -54,7 +54,7 @@ pub(crate) fn read_text_in(path: &Path, what: &str, form: &str) -> Result<String
     text_of(&read_bytes(path, what, form)?, path, what, form)
 }
 
-/// Decodes the bytes of a file as UTF-8, without a byte order mark.
+/// Decodes the bytes of a file as UTF-8, and removes a byte order mark.
 pub(crate) fn text_of(bytes: &[u8], path: &Path, what: &str, form: &str) -> Result<String> {
     let text = decode(bytes).map_err(|EncodingError { line, problem }| {
         Error::new(format!(

@@ -34,7 +34,7 @@ struct Document {
     penalties: Vec<(String, String, u64)>,
 }
 
-/// Returns true if a file is JSON and not a table.
+/// Returns true if the text of a file is a JSON object, and not a table.
 pub(crate) fn is_json(text: &str) -> bool {
     text.trim_start().starts_with('{')
 }
@@ -66,7 +66,7 @@ pub(crate) fn pack(problem: &PoolsProblem, budget: Steps, watch: ProgressCallbac
     answer
 }
 
-/// Returns a phrase saying that nothing is proved, and which limit ended the search.
+/// Returns a phrase saying that nothing is proved, which limit ended the search and, if `found` is false, that there is no packing.
 pub(crate) fn unproved(verdict: Verdict, found: bool) -> &'static str {
     match (verdict, found) {
         (Verdict::Interrupted, true) => "none before the time limit or Ctrl-C",

@@ -43,7 +43,7 @@ impl Progress {
         }
     }
 
-    /// Moves the bar.
+    /// Sets the number of completed units of work.
     pub(crate) fn set_position(&self, position: u64) {
         self.bar.set_position(position);
     }

@@ -121,7 +121,7 @@ pub(crate) fn parse_percent(text: &str) -> Result<u32, String> {
     is_whole.then_some(tenths.round() as u32).ok_or_else(help)
 }
 
-/// Parses a factor of at least 1: `1.5`.
+/// Parses a factor from 1 to 1,000,000: `1.5`.
 pub(crate) fn parse_factor(text: &str) -> Result<f64, String> {
     let factor = text
         .parse::<f64>()

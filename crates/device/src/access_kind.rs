@@ -26,7 +26,7 @@ pub enum PassKind {
 enum Accessor {
     /// The render pass: load, store, blend, test and resolve.
     Attachment,
-    /// Shaders, in the stages of the pass's kind unless others are named.
+    /// Shaders, in the stages of the pass's kind unless others are specified.
     Shader,
     /// Copy, blit, resolve, fill and clear commands.
     Transfer,
@@ -374,7 +374,7 @@ impl AccessKind {
         self.row().buffer
     }
 
-    /// The stages in which a pass of kind `pass` performs this access, unless the caller names others.
+    /// The stages in which a pass of kind `pass` performs this access, unless the caller specifies others.
     ///
     /// In a render pass, fragment shaders read input attachments, fragment shaders and per-tile dispatches access tile attachments, and any graphics shader
     /// stage may perform the other shader accesses.
@@ -404,7 +404,8 @@ impl AccessKind {
         flags(read, self.row().read) | flags(write, self.row().write)
     }
 
-    /// The layout of an image during this kind of access. `depth`: the image can be a depth or stencil attachment.
+    /// The layout of an image during this kind of access; `UNDEFINED` for kinds that only buffers support. `depth`: the image can be a depth or stencil
+    /// attachment.
     #[inline]
     pub fn layout(self, depth: bool, write: bool) -> vk::ImageLayout {
         match self.row().layouts {

@@ -267,7 +267,8 @@ const OF_OTHER_QUEUES: [(S, vk::QueueFlags); 3] = [
     (S::OPTICAL_FLOW_NV, vk::QueueFlags::OPTICAL_FLOW_NV),
 ];
 
-/// The first of `stages` that queues with these capabilities do not support; `None` if they support all.
+/// The first of `stages` that queues with these capabilities do not support; `None` if there is none. Stages that this module does not know count as
+/// supported.
 ///
 /// Source: VUID-vkCmdPipelineBarrier2-srcStageMask-09675 and -dstStageMask-09676.
 pub fn unsupported(stages: S, capabilities: vk::QueueFlags) -> Option<S> {

@@ -3,8 +3,8 @@
 /// Names longer than this are not compared: Vulkan's longest has about 70 characters.
 const MAX_NAME_LENGTH: usize = 100;
 
-/// The candidate that is the fewest edits away from `name` (a swap of neighboring characters is one edit), where containing `name` counts as few
-/// edits; `None` if all candidates differ too much.
+/// The candidate that is the fewest edits away from `name` (a swap of neighboring characters is one edit); for a candidate that contains `name`, each
+/// additional character counts as an eighth of an edit. `None` if all candidates differ too much.
 ///
 /// Case is ignored: `graphics` finds `VK_QUEUE_GRAPHICS_BIT`. O(candidates x length²).
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

@@ -64,7 +64,8 @@ pub(crate) fn reworded(problem: &str) -> String {
     }
 }
 
-/// Describes an unknown name, with the nearest accepted name and the list of accepted names, which `names` contains in quotes.
+/// Describes an unknown name, with the nearest accepted name, the accepted names, or both: the accepted ones are left out if there are more than
+/// [`MAX_NAMES`] and one is near. `names` contains them in backticks.
 fn unknown(what: &str, name: &str, list: &str, names: &str) -> String {
     let accepted: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
     let near = nearest(name, accepted.iter().copied());

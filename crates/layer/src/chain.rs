@@ -33,8 +33,8 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Copies the structures of `p_next` up to the last one that `decide` removes or edits, without the removed
-    /// ones; stops earlier at a structure of unknown size.
+    /// Copies the structures of `p_next` up to the last one that `decide` removes or edits, without the removed ones, and links the rest. Stops
+    /// earlier at a structure of unknown size that would have to be copied.
     ///
     /// # Safety
     /// `p_next` is null or a valid chain, which outlives the result.

@@ -52,7 +52,7 @@ impl<T> Sharded<T> {
         removed
     }
 
-    /// Applies `use_it` to the value of a handle.
+    /// Applies `use_it` to the value of a handle, and returns the result; `None` if the handle has no value.
     pub fn with<R>(&self, handle: u64, use_it: impl FnOnce(&T) -> R) -> Option<R> {
         self.read(handle).get(&handle).map(use_it)
     }

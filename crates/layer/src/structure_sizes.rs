@@ -49,7 +49,7 @@ macro_rules! sizes {
 
 static KNOWN: &[(i32, usize)] = include!("structures.in");
 
-/// Returns the structures that are newer than `ash` 0.38, as pairs of type and size in bytes, by ascending type.
+/// Returns the structures that are newer than `ash` 0.38, as pairs of type and size in bytes, in ascending order of type.
 fn newer() -> impl Iterator<Item = (i32, usize)> {
     let number = |text: &str| text.parse().expect("a number");
     let lines = include_str!("newer_structures.txt").lines();

@@ -226,7 +226,8 @@ impl OrderTask {
         orders.windows[body] = (low, high);
     }
 
-    /// Returns bodies by lowest offset, with sizes rounded up to the greatest common divisor of all alignments, since no body can start in the padding.
+    /// Returns bodies in ascending order of lowest offset, with sizes rounded up to the greatest common divisor of all alignments, since no body can
+    /// start in the padding.
     fn padded(
         &self,
         orders: &Orders,
@@ -271,7 +272,7 @@ struct Padded {
     end: u64,
 }
 
-/// Returns the lowest possible end of bodies of one clique, given by ascending lowest offset.
+/// Returns the lowest possible end of bodies of one clique, given in ascending order of lowest offset.
 fn top<'a>(bodies: impl IntoIterator<Item = &'a Padded>) -> u64 {
     let bodies = bodies.into_iter();
     bodies.fold(0, |top, body| top.max(body.low).saturating_add(body.size))

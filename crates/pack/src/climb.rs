@@ -56,7 +56,8 @@ impl Climb {
         }
     }
 
-    /// Returns two positions to swap: that of a unit at the peak or directly below such a unit, and that of a unit below the first.
+    /// Returns the positions of two units to swap: a unit at the peak, or one that it must not share bytes with and that is below it; and such a unit
+    /// below the first. `None` if there are none.
     fn next_swap(&mut self, problem: &Problem, height: u64, round: u64) -> Option<(usize, usize)> {
         let units = &problem.units;
         let end = |index: u32| self.offsets[index as usize] + units[index as usize].size;

@@ -17,7 +17,7 @@ pub(super) const UNPLACED: u64 = u64::MAX;
 /// The message of `expect` calls on offsets without a capacity.
 pub(super) const ROOM: &str = "a problem whose sizes and alignments sum below 2^64 has room for everything";
 
-/// Returns the offset that the policy chooses between `blocks`, given by ascending offset as `[offset, end)`.
+/// Returns the offset that the policy chooses between `blocks`, given in ascending order of offset as `[offset, end)`.
 ///
 /// # Panics
 /// If the offset exceeds 64 bits, which the validation of problems excludes.
@@ -57,7 +57,7 @@ pub(super) fn next_multiple(above: u64, grain: u64) -> u64 {
         .unwrap_or(u64::MAX)
 }
 
-/// Returns the lowest offset at which `size` bytes do not overlap `blocks`, given by ascending offset as `[offset, end)`.
+/// Returns the lowest offset at which `size` bytes do not overlap `blocks`, given in ascending order of offset as `[offset, end)`.
 pub(super) fn lowest(
     blocks: impl Iterator<Item = (u64, u64)>,
     size: u64,

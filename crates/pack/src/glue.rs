@@ -17,8 +17,9 @@ use crate::units::{Alignment, Bytes, CompactSort, Span, Step};
 
 /// Maximum number of pieces on one side of a step; with more there are too many subsets.
 const MAX_PIECES_PER_SIDE: usize = 14;
-/// Maximum number of pieces of a rectangle; `MAX_BEGINS`: maximum number of pieces with which a rectangle begins.
+/// Maximum number of pieces of a rectangle.
 const MAX_PIECES: usize = 32;
+/// Maximum number of pieces with which a rectangle begins.
 const MAX_BEGINS: usize = 3;
 /// Budget of steps for the search of a rectangle.
 const STEPS: u64 = 1000;
@@ -341,7 +342,7 @@ impl Glue<'_> {
         Some([pick(ends, parts), pick(begins, other)])
     }
 
-    /// Stacks blocks on one side of a stretch that have the same lifetime and end in one stretch; returns true if there are any.
+    /// Stacks blocks on one side of a stretch that have the same lifetime and end in one stretch; returns true if any were stacked.
     fn stack(&mut self, side: &[u32]) -> bool {
         for &id in side {
             let span = self.blocks[id as usize].span;

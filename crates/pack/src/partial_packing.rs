@@ -27,7 +27,7 @@ use crate::units::{Alignment, Bytes, Span};
 #[derive(Clone, Debug, Default)]
 pub struct PartialPacking {
     capacity: Option<u64>,
-    /// The placed items by ascending offset; ties in order of placement.
+    /// The placed items in ascending order of offset; ties in order of placement.
     placed: Vec<Placed>,
 }
 
@@ -66,7 +66,7 @@ impl PartialPacking {
         self.below_capacity(offset, size)
     }
 
-    /// Places `id` at `offset` during `span`. Overlaps are not checked.
+    /// Places `id` at `offset` during `span`; does nothing if it takes no bytes or the span is empty. Overlaps are not checked.
     pub fn place(&mut self, id: u32, span: Span, offset: Bytes, size: Bytes) {
         if span.is_empty() || size == Bytes::ZERO {
             return;
@@ -81,7 +81,7 @@ impl PartialPacking {
         self.placed.insert(position, one);
     }
 
-    /// Iterates over the ids of placed items that take bytes of `range` during `span`, by ascending offset.
+    /// Iterates over the ids of placed items that take bytes of `range` during `span`, in ascending order of offset.
     pub fn overlapping(&self, span: Span, range: Range<Bytes>) -> impl Iterator<Item = u32> {
         let below = self.placed.iter().take_while(move |one| one.offset < range.end.0);
         let inside = below.filter(move |one| one.end > range.start.0 && one.span.overlaps(span));
@@ -98,7 +98,7 @@ impl PartialPacking {
         self.placed.clear();
     }
 
-    /// Iterates over the placed blocks whose lifetimes overlap `span`, by ascending offset as `[offset, end)`.
+    /// Iterates over the placed blocks whose lifetimes overlap `span`, in ascending order of offset, as `[offset, end)`.
     pub(super) fn blocks(&self, span: Span) -> impl Iterator<Item = (u64, u64)> {
         // No block's span is empty, and an empty query overlaps nothing, so two comparisons suffice.
         let Span { first, end } = if span.is_empty() {

@@ -308,7 +308,7 @@ impl Problem {
         plain || self.spans(first).any(meets)
     }
 
-    /// Returns true if some unit is fixed, bounded, or a group with gaps.
+    /// Returns true if some unit is fixed, bounded, or a group of several items.
     pub(super) fn is_irregular(&self) -> bool {
         self.irregular
     }

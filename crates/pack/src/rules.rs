@@ -1,4 +1,4 @@
-//! The cheap rules: an order of units, each placed in the lowest or the smallest gap.
+//! The cheap placement rules: each places the units in a certain order, in the lowest or the smallest gap.
 
 use super::Problem;
 use super::birth::ByBirth;
@@ -56,7 +56,7 @@ pub(super) const QUICK: [Rule; 4] = [
 /// Maximum number of units at which all rules are fast, so that the rules that reach the lower bound most often run first. Measured on 2,000 problems of 16
 /// random items: `by size` reaches it in 62 %, `by birth` in 25 %; the median of `quick` falls from 2.6 µs to 1.8 µs.
 pub(super) const FEW: usize = 64;
-/// The cheap rules for few units.
+/// The cheap rules in the order in which they run if there are at most [`FEW`] units.
 pub(super) const CHEAP_FOR_FEW: [Rule; 7] = [
     Rule::GREEDY_BY_SIZE,
     Rule::GREEDY_BY_BREADTH,
@@ -113,7 +113,7 @@ impl Rules {
         refill(&mut self.order, sorted.iter().copied());
     }
 
-    /// Runs rules until one reaches the lower bound, and keeps the lowest offsets.
+    /// Runs the quick rules until one reaches the lower bound `bound`; keeps the offsets of the lowest packing.
     pub(super) fn quick(&mut self, problem: &Problem, bound: u64) {
         let mut least = None;
         let few = problem.units.len() <= FEW;

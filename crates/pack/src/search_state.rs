@@ -64,7 +64,7 @@ impl SearchState<'_> {
         }
     }
 
-    /// Keeps the offsets of units if they make the lowest packing so far.
+    /// Keeps the offsets of units if they are within their bounds and make the lowest packing so far.
     pub(super) fn keep(&mut self, problem: &Problem, offsets: &[u64]) {
         let height = problem.height(offsets);
         if (!self.found || height < self.height) && problem.keeps_bounds(offsets) {
@@ -83,7 +83,8 @@ impl SearchState<'_> {
         }
     }
 
-    /// Begins another round with a larger budget, keeping the best packing; returns `false` if no round can improve it.
+    /// Begins another round with twice the budget, keeping the best packing; returns `false` if the search is settled or interrupted, if the last round took
+    /// no steps, or if the budget cannot grow further.
     pub(super) fn begin_round(&mut self) -> bool {
         if self.is_settled() || self.interrupted || self.steps == 0 || self.budget > u64::MAX / 8 {
             return false;
@@ -98,7 +99,7 @@ impl SearchState<'_> {
         Steps(self.earlier + self.steps)
     }
 
-    /// Returns true if the search is over.
+    /// Returns true if the search is settled or interrupted, if this round's budget is spent, or if the bound exceeds the limit.
     pub(super) fn is_over(&self) -> bool {
         self.is_settled() || self.bound > self.limit || self.steps >= self.budget || self.interrupted
     }

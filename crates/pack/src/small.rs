@@ -86,7 +86,7 @@ struct Heap {
 struct Stopped;
 
 impl Small {
-    /// Searches a problem of at most 64 units for at most `most` steps; returns true if the answer is proved.
+    /// Searches a problem of at most 64 units for at most `most` steps; returns false if there are more units, or if the steps did not suffice.
     pub(super) fn search(
         &mut self,
         problem: &Problem,
@@ -203,8 +203,8 @@ impl Small {
         }
     }
 
-    /// Adds declared conflicts, and cliques for them and for lifetimes with gaps: pieces that conflict with all members of a clique join it; every piece, and
-    /// every conflicting pair in no clique, gets a clique of its own.
+    /// Adds declared conflicts, and cliques for them and for lifetimes with gaps: pieces that conflict with all members of a clique join it; every piece that
+    /// conflicts with another one, and every conflicting pair that no clique contains, gets a clique of its own, up to [`CLIQUES`] in total.
     fn add_conflicts(&mut self, problem: &Problem) {
         for a in 0..self.pieces.len() {
             let unit = &problem.units[self.pieces[a].unit as usize];
@@ -369,7 +369,8 @@ impl Small {
         Ok(false)
     }
 
-    /// Raises floors; returns the pieces that were raised, and `None` if one of them can no longer start.
+    /// Raises the floors of pieces to at least `floor`, rounded up to their alignments; returns the pieces whose floors were raised, or `None` if one of them
+    /// can no longer be placed.
     fn raise(&mut self, pieces: u64, row: usize, floor: u64) -> Option<u64> {
         let floors = &mut self.floors[row * self.pieces.len()..];
         let mut raised = 0;
@@ -558,7 +559,7 @@ pub(super) fn is_padded(problem: &Problem) -> bool {
     units.any(|unit| grain % unit.alignment.get() != 0)
 }
 
-/// Iterates over the positions of the set bits, ascending.
+/// Iterates over the positions of the set bits, in ascending order.
 fn each(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lowest = bits.trailing_zeros();

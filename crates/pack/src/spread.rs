@@ -9,7 +9,7 @@ use crate::units::Bytes;
 /// The memory and the offset of every item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpreadPacking {
-    /// For each item, its memory and the offset in it; `None` for items that fit nowhere.
+    /// For each item, its memory and the offset in it; `None` for items that were not placed.
     pub places: Vec<Option<(usize, Bytes)>>,
     /// The height of each memory's packing.
     pub heights: Vec<Bytes>,

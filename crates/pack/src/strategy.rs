@@ -110,7 +110,7 @@ pub fn pack(problem: &Problem, strategy: impl PackingStrategy) -> Packing {
     Packer::default().pack(problem, strategy)
 }
 
-/// Finds a packing as low as possible within a budget, with a lower bound; the capacity is ignored.
+/// Finds a packing as low as possible within a budget, and a lower bound on the height; the capacity is ignored.
 ///
 /// [`Strategy::Auto`](super::Strategy::Auto) uses every method; `Exact` only runs the exact search, `HillClimb` only climbs from first fit by size,
 /// and the other strategies run once. The same problem, strategy and budget give the same answer on every machine, unless `watch` interrupts.

@@ -32,7 +32,7 @@ fn grouped(first: u32, end: u32, size: u64, group: u32) -> Item {
 /// Number of strategies other than the naive one.
 const OTHERS: usize = Strategy::ALL.len() - 1;
 
-/// Returns the height of every strategy but `naive`, if the checker accepts the packing.
+/// Packs a problem with every strategy; returns the heights of all strategies but `naive`. Panics if the checker rejects a packing.
 fn heights(desc: ProblemDesc) -> Vec<u64> {
     let problem = desc.build().unwrap();
     let strategies = Strategy::ALL.into_iter();

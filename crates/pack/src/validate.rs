@@ -99,7 +99,7 @@ impl Problem {
         Ok(())
     }
 
-    /// Checks that fixed units do not overlap each other; others can be placed elsewhere.
+    /// Checks that fixed units that conflict do not share bytes; units that are not fixed can be placed elsewhere.
     fn check_fixed(&self) -> Result<()> {
         let mut fixed: Vec<(Span, u32)> = Vec::new();
         for (index, unit) in self.units.iter().enumerate() {

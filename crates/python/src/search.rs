@@ -12,7 +12,7 @@ use tileheap_pack::{
 /// The interval at which a search checks for signals, which requires the interpreter's lock.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// Conditions that end a search before its budget does: a signal that Python handles, or a time limit.
+/// Conditions that end a search before its budget does: an exception that a signal handler raised, or a time limit.
 #[derive(Debug)]
 pub(crate) struct Interrupts {
     deadline: Option<Instant>,
@@ -59,7 +59,7 @@ impl Interrupts {
     }
 }
 
-/// A strategy whose searches check for signals.
+/// A strategy whose searches end when [`Interrupts`] demands it; they ignore the caller's callback.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interruptible<'a>(pub(crate) Strategy, pub(crate) &'a Interrupts);
 

@@ -1,4 +1,4 @@
-//! Compiles single shaders with the installed compiler.
+//! Compiles single shaders with an installed compiler or the bundled one.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::{env, fs};
 use crate::error::{Error, Result};
 use crate::source::{Defines, Source, Stage};
 
-/// A shader compiler that was found on this machine.
+/// A shader compiler: a program on this machine, or the bundled one.
 #[derive(Clone, Debug)]
 pub struct Compiler {
     program: Option<Program>,
@@ -162,7 +162,8 @@ fn on_path(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Formats the compiler's log as `file:line: message`. glslang writes `ERROR: file:line: message`, glslc `file:line: error: message`.
+/// Returns the errors in a compiler's log, one per line, with the input path replaced by `label`; the whole log if it has none. glslang writes `ERROR:
+/// file:line: message`, glslc `file:line: error: message`.
 fn messages(log: &str, input: &Path, label: &str) -> Vec<String> {
     let input = input.display().to_string();
     let errors = log.lines().filter_map(|line| {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 /// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A shader that does not compile, or a compiler that does not start.
+/// An error in finding or running the compiler, in a shader, or in reading the compiled module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,7 +18,7 @@ pub enum Error {
     /// The compiler rejected the shader.
     #[error("{}", .lines.join("\n"))]
     Compile {
-        /// One `file:line: message` per error.
+        /// The compiler's error messages, each with file and line if the compiler reports them.
         lines: Vec<String>,
     },
     /// A file could not be read or written, or a program could not be started.

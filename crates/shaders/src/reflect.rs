@@ -63,7 +63,7 @@ pub(crate) fn reflect(words: &[u32]) -> Result<Interface, String> {
     })
 }
 
-/// A module of SPIRV-Reflect.
+/// A module parsed by SPIRV-Reflect.
 struct Module(Box<ffi::SpvReflectShaderModule>);
 
 impl Module {

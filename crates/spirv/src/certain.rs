@@ -35,7 +35,7 @@ pub(crate) const MAX_REGIONS: usize = 64;
 /// The certain accesses to a descriptor.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CertainUse {
-    /// True if every invocation reads through the descriptor; `writes`: true if every invocation writes through it.
+    /// True if every invocation that runs the entry point to its end reads through the descriptor; `writes`: true if every such invocation writes through it.
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     /// True if every invocation that writes through the descriptor reads through it first.
@@ -43,7 +43,8 @@ pub(crate) struct CertainUse {
     pub(crate) accesses: BTreeSet<CertainAccess>,
 }
 
-/// Finds certain accesses to descriptors, by variable. O(words x log definitions), and O(words) for each of a bounded number of guarded regions.
+/// Returns the descriptor accesses that every invocation performs, or every invocation that meets a region's guards, by variable. O(words x log definitions),
+/// and O(words) for each of a bounded number of guarded regions.
 pub(crate) fn certain(
     module: &Module,
     reach: &PointerReach,
@@ -179,7 +180,7 @@ impl FirstWrites {
     }
 }
 
-/// Returns `true` if the value that an instruction reads is used.
+/// Returns `true` if the value that an instruction reads is used; atomics always count as used.
 fn is_read(module: &Module, live: &LiveResults, instruction: &Instruction) -> bool {
     let result = module.code.result(instruction);
     match instruction.op {
@@ -207,7 +208,7 @@ fn is_compare_exchange(op: Op) -> bool {
     matches!(op, Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak)
 }
 
-/// Returns the local size of a compute shader; `None` if it may be specialized.
+/// Returns the local size of a compute shader; `None` if it is not declared exactly once or may be specialized.
 fn local_size(module: &Module, entry: usize) -> Option<[u32; 3]> {
     let code = &module.code;
     let constants = |ids: &[u32]| -> Option<[u32; 3]> {

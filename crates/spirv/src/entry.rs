@@ -411,7 +411,7 @@ fn address_source(module: &Module, variable: u32, offset: Option<u32>) -> Addres
     }
 }
 
-/// Finds the color attachments that are written or read in place.
+/// Finds the color attachments that are written, or read in place.
 fn outputs(module: &Module, flow: &Flow) -> Vec<ColorOutput> {
     let mut outputs: BTreeMap<u32, Bits> = BTreeMap::new();
     for &id in &module.globals {

@@ -203,8 +203,8 @@ fn byte_ranges(performed: &[(AccessRegion, Invocations)], range: u64) -> Vec<Ran
     covered
 }
 
-/// Returns the union of the bytes that invocations access, if they access the bytes `part` of element 0. If there are gaps between elements, returns only the
-/// bytes of the first element.
+/// Returns the union of the bytes that invocations access within `range`, if they access the bytes `part` of element 0 and the corresponding bytes of the
+/// other elements. If these leave gaps between elements, returns only the bytes of the first element.
 fn bytes_of(part: Range<u64>, elements: Option<&Elements>, range: u64) -> Option<Range<u64>> {
     let (first, last) = match elements {
         None => (0, 0),
@@ -237,7 +237,7 @@ fn merge(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     merged
 }
 
-/// Returns the union of the texels that invocations access.
+/// Returns the box of the texels that invocations access; `None` if it is not known, or if the region consists of bytes.
 fn texels(region: &AccessRegion, invocations: &Invocations) -> Option<AccessRange> {
     let AccessRegion::Texel(indices) = *region else {
         return None;

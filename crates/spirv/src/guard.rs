@@ -217,7 +217,8 @@ impl Invocations {
         Some(all)
     }
 
-    /// Removes invocations that do not meet a guard.
+    /// Removes the invocations that do not meet a guard, and others if the rest would not form a range; `None` if the guard cannot be evaluated or no
+    /// invocation meets it.
     fn restrict(&mut self, guard: &Guard, dispatch: &Dispatch<'_>) -> Option<()> {
         let number = |value: GuardValue| -> Option<i64> {
             let bits = match value {

@@ -205,7 +205,7 @@ impl Conditions<'_> {
         }
     }
 
-    /// Returns the component of a condition that selects a component: a single condition may select whole vectors.
+    /// Returns the component of a `select`'s condition that decides the given component of the result: a scalar condition selects whole vectors.
     fn part_of(&self, condition: u32, component: u32) -> u32 {
         let kind = self.indices.module.code.type_of(condition);
         match kind.is_some_and(|kind| kind.op == Op::TypeVector) {
@@ -277,7 +277,7 @@ impl Conditions<'_> {
         })
     }
 
-    /// Returns the guard expressed by a comparison.
+    /// Returns the guards under which a comparison is true, or false if `wanted` is false; `None` if they are not known.
     fn compared(&self, op: Op, operands: [u32; 2], component: u32, wanted: bool) -> Option<Guards> {
         use Comparison as C;
         let (comparison, signed, is_swapped) = match op {
@@ -343,7 +343,7 @@ impl Conditions<'_> {
     }
 }
 
-/// Returns the guards of both conditions.
+/// Returns the guards of both conditions; `None` if either is not known, or if there are more than [`MAX_GUARDS`].
 fn both(one: Option<Guards>, other: Option<Guards>) -> Option<Guards> {
     let (mut all, other) = (one?, other?);
     all.extend(other);

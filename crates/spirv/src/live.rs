@@ -262,7 +262,7 @@ fn is_output(module: &Module, pointer: u32) -> bool {
     class == Some(StorageClass::Output)
 }
 
-/// Finds every store to a variable of a function, and every initializer.
+/// Finds every store to a variable of a function.
 fn local_stores(module: &Module, reach: &PointerReach) -> Vec<LocalStore> {
     let mut stores = Vec::new();
     for &number in &reach.instructions {
@@ -281,7 +281,7 @@ fn local_stores(module: &Module, reach: &PointerReach) -> Vec<LocalStore> {
     stores
 }
 
-/// Returns the variable of a function, or the part of it, that a pointer points to.
+/// Returns the variable of a function that a pointer points into, and the part of it that the pointer points to; `None` for other pointers.
 fn local_part(module: &Module, mut pointer: u32) -> Option<(u32, StoredPart)> {
     let mut part = StoredPart::Whole;
     for _ in 0..MAX_STEPS {

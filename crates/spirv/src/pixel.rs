@@ -80,7 +80,7 @@ fn image_variable(module: &Module, mut id: u32) -> Option<u32> {
 }
 
 impl Coordinates<'_> {
-    /// Returns the reach of a fetch from level 0, in texels.
+    /// Returns the reach of a fetch, in texels; `None` if the fetch does not read level 0 at a constant offset from the pixel.
     fn look(&mut self, fetch: &Instruction) -> Option<u32> {
         let operands = self.module.code.operands(fetch);
         let (&coordinate, mut rest) = (operands.get(1)?, operands.get(2..)?);

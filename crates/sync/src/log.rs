@@ -106,7 +106,7 @@ impl Log {
     }
 }
 
-/// Adds the dependencies of a summary to a group's summaries, if there is space.
+/// Adds the dependencies of a summary to a group's summaries; `None` if there would be more than [`MAX_SUMMARIZED`].
 fn with(mut all: Vec<Summary>, new: Summary) -> Option<Vec<Summary>> {
     let is_full = all.len() == MAX_SUMMARIZED;
     let known = all

@@ -47,7 +47,7 @@ pub(crate) fn through_pass_transition(instance: u64, number: u32) -> EnclosingSu
 /// The subpass that a command belongs to; `None` outside of render pass instances.
 pub(crate) type EnclosingSubpass = Option<Subpass>;
 
-/// Addresses `[first, end)` of a memory.
+/// Addresses `[first, end)` of an address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bytes {
     pub(crate) memory: MemoryId,
@@ -132,7 +132,7 @@ pub(crate) struct Edge {
     pub(crate) dst_usages: Usages,
     pub(crate) limit: Limit,
     pub(crate) kind: EdgeKind,
-    /// True if a transition or a transfer of a barrier happens between the scopes of the edge.
+    /// True if a layout transition or a queue family ownership transfer happens between the scopes of the edge.
     pub(crate) has_transition: bool,
     pub(crate) earlier: Earlier,
 }

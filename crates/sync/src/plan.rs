@@ -165,7 +165,8 @@ fn layout_runs(attachment: &PassAttachment) -> Vec<LayoutRun> {
     runs
 }
 
-/// Returns the implicit dependencies of an attachment: from outside, to outside, and between subpasses that only read it, in different layouts.
+/// Returns the implicit dependencies of an attachment: from outside and to outside, if its layout changes there and no dependency is specified; and between
+/// subpasses that only read it, in different layouts.
 fn implicit(pass: &PassStructure, attachment: &PassAttachment, runs: &[LayoutRun]) -> Vec<PassDependency> {
     let mut all = Vec::new();
     let (Some(first), Some(last)) = (runs.first(), runs.last()) else {

@@ -277,7 +277,7 @@ pub struct PassStructure {
     pub attachments: Vec<PassAttachment>,
 }
 
-/// Bytes of a memory that become undefined without an access, such as tile memory that is no longer bound. Nothing has to be ordered before or after
+/// Bytes of an address space that become undefined without an access, such as tile memory that is no longer bound. Nothing has to be ordered before or after
 /// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Discard {

@@ -1,11 +1,11 @@
-//! The records of one memory, in the order of their accesses, and indexed by the bytes of their resources.
+//! The records of one address space, in the order of their accesses, and indexed by the bytes of their resources.
 
 use std::collections::BTreeMap;
 
 use crate::intervals::Intervals;
 use crate::record::Record;
 
-/// The records of a memory.
+/// The records of an address space.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Records {
     all: BTreeMap<u64, Record>,

@@ -29,7 +29,7 @@ impl Region {
         }
     }
 
-    /// Addresses `[first, end)` of a memory.
+    /// Returns the region of the addresses `[first, end)` of an address space.
     pub(crate) fn of_bytes(first: u64, end: u64) -> Region {
         let one = (0, 1);
         Region {

@@ -152,7 +152,8 @@ impl RenderPass {
         commands
     }
 
-    /// Returns the accesses of draws to an attachment; blending and depth or stencil tests may read as well.
+    /// Returns the accesses of draws to an attachment. For aspects that are written, these are only writes, although blending and depth or stencil tests may
+    /// also read.
     pub fn draw(&self, one: &AttachmentUse) -> Vec<MemoryAccess> {
         let attachment = &self.attachments[one.attachment];
         let access = |aspects: Aspects, stage, access| {
@@ -239,7 +240,7 @@ impl RenderPass {
             .collect()
     }
 
-    /// Returns the store operations of an attachment; none for aspects that no subpass writes.
+    /// Returns the store operations of an attachment. `STORE` is omitted for aspects that no subpass writes, `NONE` for aspects that are not in `drawn`.
     fn stores(&self, index: usize, drawn: Aspects) -> Vec<MemoryAccess> {
         let attachment = &self.attachments[index];
         let written = (0..self.subpasses.len() as u32)

@@ -58,7 +58,8 @@ impl Schedule {
         self.timelines.contains_key(&semaphore)
     }
 
-    /// Returns the signal that satisfies a wait for `value`: the one with the lowest value that is at least `value`.
+    /// Returns the signal that satisfies a wait for `value`: the one with the lowest value that is at least `value`. A wait for a binary semaphore is always
+    /// satisfied.
     pub(crate) fn reached(&self, semaphore: SemaphoreId, value: u64) -> Option<Signaled> {
         match self.timelines.get(&semaphore) {
             None => Some(Signaled { value: 0, by: None }),
@@ -111,8 +112,7 @@ impl Schedule {
         self.pending.len()
     }
 
-    /// Removes and returns the next batch of a queue, with true if its waits are satisfied, or false if it only runs because too many batches are
-    /// pending.
+    /// Removes and returns the next batch of a queue if its waits are satisfied (with `true`), or if too many batches are pending (with `false`).
     pub(crate) fn next_of(&mut self, queue: usize) -> Option<(Submitted, bool)> {
         let pending = &self.pending[queue].1;
         let mut waits = pending.front()?.batch.waits.iter();

@@ -133,7 +133,7 @@ impl PartialEq for Piece {
     }
 }
 
-/// The pieces of a memory or tensor, ascending and disjoint.
+/// The pieces of a memory or tensor, disjoint and in ascending order.
 type Pieces = Vec<Piece>;
 
 struct Machine<'a> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Checks that the contents of a file match its extension.
+/// Checks that the contents of a `.tflite`, `.pte` or `.onnx` file match its extension, and that a file is not a Git LFS pointer.
 ///
 /// # Errors
 /// A message: the file is not of the kind that its extension says, or it is a Git LFS pointer.

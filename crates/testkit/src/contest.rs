@@ -40,7 +40,7 @@ pub struct Field<'a> {
 }
 
 impl Field<'_> {
-    /// Replays one scenario at one budget; returns the cells by policy, including [`LOWER_BOUND`] and [`BELADY`].
+    /// Replays one scenario at one budget; returns the cells by policy, including [`LOWER_BOUND`] and, if `belady` is true, [`BELADY`].
     ///
     /// # Panics
     /// If a policy breaks a rule.

@@ -29,7 +29,7 @@ pub fn try_physical_device(instance: &ash::Instance) -> VkResult<vk::PhysicalDev
     Ok(devices[index.unwrap_or_else(|fault| panic!("{fault}"))])
 }
 
-/// The index of the selected device among all names.
+/// The index of the selected device, given the names of all devices.
 fn selected(wanted: Option<&str>, names: &[String]) -> Result<usize, String> {
     let Some(wanted) = wanted else {
         return match names {

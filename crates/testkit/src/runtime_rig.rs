@@ -166,7 +166,8 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// Creates a device with everything that the driver supports enabled; the runtime does not use the capabilities in `without`.
+    /// Creates a device with the recommended capabilities and buffer device addresses enabled, as far as the driver supports them; the runtime does
+    /// not use the capabilities in `without`.
     pub fn new(config: Config, without: Capabilities) -> Rig {
         let version = config.api_version;
         let driver = FakeDriver::new(config);

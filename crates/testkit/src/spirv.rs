@@ -43,7 +43,7 @@ impl Assembler {
         self.words.extend_from_slice(operands);
     }
 
-    /// Appends an instruction with a result and without a type; returns the result's id.
+    /// Appends an instruction that has a result but no result type; returns the result's id.
     pub fn declare(&mut self, op: Op, operands: &[u32]) -> u32 {
         let id = self.id();
         self.push(op, &[&[id], operands].concat());
@@ -57,8 +57,8 @@ impl Assembler {
         id
     }
 
-    /// Declares a storage buffer at set 0 and this binding: a block of one `uint`, to which `pointer_to_block` is the pointer type. Returns
-    /// the variable's id.
+    /// Declares a storage buffer in descriptor set 0 at `binding`: a block of one `uint`. `pointer_to_block` is the pointer type of such a block.
+    /// Returns the variable's id.
     pub fn storage_buffer(&mut self, pointer_to_block: u32, binding: u32) -> u32 {
         let id = self.id();
         self.push(Op::Decorate, &[id, Decoration::DescriptorSet as u32, 0]);

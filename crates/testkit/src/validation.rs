@@ -108,7 +108,7 @@ fn is_excused(message: &ValidationMessage) -> bool {
     })
 }
 
-/// Returns true if this run is validated.
+/// Returns true if `TILEHEAP_VALIDATE=1` requests a validated run.
 pub fn wanted() -> bool {
     std::env::var_os("TILEHEAP_VALIDATE").is_some_and(|value| value == "1")
 }

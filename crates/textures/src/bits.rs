@@ -1,6 +1,6 @@
 //! A set of small integers with queries for the smallest and largest member in a range.
 
-/// A set of numbers in `[0, capacity)`: a tree of 64-bit words. Every operation is O(log64 capacity) and allocates nothing.
+/// A set of numbers in `[0, capacity)`: a tree of 64-bit words. Insertions, removals and queries are O(log64 capacity) and do not allocate.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bits {
     /// The layers of the tree from the leaves to the root; a bit of a higher layer is set if the word below is not 0.

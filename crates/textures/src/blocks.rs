@@ -12,7 +12,7 @@ pub struct BlockClass {
     pub block: Bytes,
 }
 
-/// Classes of blocks by ascending size.
+/// Classes of blocks in ascending order of size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockTable {
     classes: Vec<BlockClass>,
@@ -20,8 +20,7 @@ pub struct BlockTable {
 }
 
 impl BlockTable {
-    /// A class for each size of a texture. For the paper's geometry, these are the classes of its figure 6, including
-    /// two of 8 bytes.
+    /// A class for each size of a texture. For the geometry of Blow's paper (1998), these are the classes of its figure 6, including two of 8 bytes.
     pub fn per_size(geometry: &Geometry) -> BlockTable {
         let sizes = geometry.chains().iter().flat_map(MipChain::sizes).copied();
         BlockTable::of(sizes.collect(), geometry.unit())
@@ -67,7 +66,7 @@ impl BlockTable {
         }
     }
 
-    /// The classes by ascending size.
+    /// The classes in ascending order of size.
     pub fn classes(&self) -> &[BlockClass] {
         &self.classes
     }

@@ -68,8 +68,8 @@ impl Geometry {
         Ok(Geometry { chains, unit })
     }
 
-    /// The geometry of the paper's game, Wulfram: square textures of up to 256 x 256 texels with 8 bits each, in blocks whose sizes are multiples of
-    /// 8 bytes.
+    /// The geometry of Wulfram, the game of Blow's paper (1998): square textures of up to 256 x 256 texels with 8 bits each, in blocks whose sizes
+    /// are multiples of 8 bytes.
     ///
     /// Source: Blow 1998, figure 6.
     pub fn wulfram() -> Geometry {

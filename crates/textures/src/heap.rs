@@ -250,8 +250,8 @@ impl Heap {
         hole
     }
 
-    /// Slides the taken nodes from `first` to `last` to the lowest addresses, and appends the moves; returns the free
-    /// node at the end. There must be free bytes. O(nodes between).
+    /// Slides the owned nodes from `first` to `last` toward lower addresses, closing the gaps, and appends the moves; returns the free node at the
+    /// end. There must be free bytes. O(nodes between).
     fn compact(&mut self, first: u32, last: u32, journal: &mut Journal) -> u32 {
         let mut end = self.at(first).offset;
         let mut before = self.left(first);

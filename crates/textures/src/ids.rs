@@ -13,7 +13,8 @@ impl TextureId {
     }
 }
 
-/// A mip level, counted from the coarsest: 0 is 1 x 1, n is 2^n x 2^n. A texture at level n has all levels from 0 to n.
+/// A mip level, counted from the coarsest: at level n, the larger side has at least 2^n and less than 2^(n + 1) texels. A texture at level n has all
+/// levels from 0 to n.
 ///
 /// Vulkan counts from the finest: Vulkan's level `m` of a texture with `k` levels is level `k - 1 - m`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -137,13 +137,13 @@ impl UploadLimiter {
         self.policy.part(texture, part)
     }
 
-    /// Offset and level of a resident texture; with single levels, the offset of the coarsest one, and the finest level up to which
-    /// all are resident.
+    /// Offset and level of a resident texture; with single levels, the offset of the coarsest level, and the finest level up to which all levels are
+    /// resident.
     pub fn place(&self, texture: TextureId) -> Option<(Bytes, Level)> {
         self.policy.place(texture)
     }
 
-    /// Begins a frame.
+    /// Begins a frame, and requests the pinned textures.
     pub fn begin_frame(&mut self) {
         self.frame += 1;
         // An excess over the budget is repaid from the reserve as well.
@@ -175,8 +175,8 @@ impl UploadLimiter {
         &self.pins
     }
 
-    /// Uploads a texture that later frames will request, if the requests of this frame left enough of the budget; returns true
-    /// if it is resident at that level. Call it after the frame's requests.
+    /// Uploads a texture that later frames will request, if this frame's requests left enough of the budget and all found a resident level; returns
+    /// true if the texture is resident at that level. Call it after the frame's requests.
     ///
     /// # Errors
     /// If the policy breaks a rule.
@@ -241,8 +241,8 @@ impl UploadLimiter {
         Ok(served)
     }
 
-    /// Releases a texture that is destroyed, or whose contents are replaced. If the policy breaks a rule, [`end_frame`](UploadLimiter::end_frame)
-    /// returns the error.
+    /// Releases and unpins a texture that is destroyed, or whose contents are replaced. If the policy breaks a rule,
+    /// [`end_frame`](UploadLimiter::end_frame) returns the error.
     pub fn release(&mut self, texture: TextureId) {
         let fault = self.policy.release(texture).err();
         self.fault = self.fault.take().or(fault);
@@ -282,8 +282,8 @@ impl UploadLimiter {
         Ok(outcome != RequestOutcome::Bypass)
     }
 
-    /// Serves a coarser level: the resident one, or one that can still be uploaded. If the policy bypassed the requested level,
-    /// successively coarser ones are requested.
+    /// Serves a coarser level: the resident one, or the finest one that can still be uploaded; [`ServedLevel::Missing`] if there is none. If the
+    /// policy bypassed the requested level, successively coarser ones are requested.
     fn stand_in(&mut self, request: Request, refused: bool) -> Result<ServedLevel> {
         let coarser = |level: Level, size: Bytes| Request {
             level,
@@ -322,7 +322,7 @@ impl UploadLimiter {
         Ok(ServedLevel::Missing)
     }
 
-    /// Counts new events.
+    /// Adds new journal events to the counts of this frame.
     fn count(&mut self) {
         for event in &self.policy.journal.events()[self.seen..] {
             match *event {

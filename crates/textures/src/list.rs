@@ -105,7 +105,7 @@ impl Links {
         }
     }
 
-    /// Appends all elements of `more` to `list`. O(1).
+    /// Moves all elements of `more` to the end of `list`. O(1).
     pub fn append(&mut self, list: &mut List, more: &mut List) {
         let more = std::mem::take(more);
         match (list.last, more.first) {

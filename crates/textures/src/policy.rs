@@ -40,7 +40,7 @@ pub trait Policy {
         None
     }
 
-    /// Statistics of the walls between arenas, at the end of a frame.
+    /// Statistics of the walls between arenas, at the end of a frame; all zero for policies without arenas.
     fn wall_stats(&self) -> WallStats {
         WallStats::default()
     }

@@ -12,7 +12,7 @@ pub struct Request {
     pub level: Level,
     /// The texture's chain.
     pub chain: MipChainId,
-    /// Size of the texture at that level, which an upload transfers.
+    /// Size of the texture at that level: the most that an upload transfers.
     pub size: Bytes,
 }
 

@@ -27,7 +27,7 @@ pub trait CompactSort {
     /// The type of the elements.
     type Element;
 
-    /// Sorts by the order of the elements.
+    /// Sorts in ascending order of the elements.
     fn compact_sort(&mut self)
     where
         Self::Element: Ord;
@@ -35,7 +35,7 @@ pub trait CompactSort {
     /// Sorts by a key of each element, which is computed again for each comparison.
     fn compact_sort_by_key<K: Ord>(&mut self, key: impl FnMut(&Self::Element) -> K);
 
-    /// Sorts by a total order.
+    /// Sorts by the total order that `compare` defines.
     fn compact_sort_by(&mut self, compare: impl FnMut(&Self::Element, &Self::Element) -> Ordering);
 }
 
@@ -143,7 +143,7 @@ fn index_sort(sequence: &mut dyn Sequence, length: usize) {
     }
 }
 
-/// Sorts blocks, then merges neighbors until one is left.
+/// Sorts blocks, then merges neighbors until one block is left.
 fn merge_sort(sequence: &mut dyn Sequence, length: usize) {
     for first in (0..length).step_by(BLOCK) {
         sequence.insertion_sort(first..length.min(first + BLOCK));

@@ -55,7 +55,7 @@ pub(super) struct Resource {
 }
 
 impl Resource {
-    /// Returns true if the resource is an image: as `kind` says, or else if it has no `size_bytes`. `None` if `kind` is unknown.
+    /// Returns true if the resource is an image according to `kind`, or, without a `kind`, if it has no `size_bytes`; `None` if `kind` is unknown.
     pub(super) fn is_image(&self) -> Option<bool> {
         match self.kind.as_deref() {
             Some("image" | "texture" | "render_target") => Some(true),

@@ -46,7 +46,7 @@ fn listed(name: &str) -> Option<vk::Format> {
     })
 }
 
-/// The format with a Vulkan name that may lack the packing, the numeric type, or both.
+/// The format with a Vulkan name that may lack the numeric type, the last part (`_PACK32`, `_PACK16` or `_BLOCK`), or both.
 fn completed(name: &str) -> Option<vk::Format> {
     const TYPES: [&str; 5] = ["", "_UNORM", "_UFLOAT", "_SFLOAT", "_UINT"];
     const ENDS: [&str; 4] = ["", "_PACK32", "_PACK16", "_BLOCK"];
@@ -68,7 +68,8 @@ fn full_name(name: &str) -> Option<vk::Format> {
     names::exact(&name)
 }
 
-/// The format with a name like `RGBA16F`: channels, bits per channel, numeric type.
+/// The format with a name like `RGBA16F`: channels, bits per channel, and numeric type. Without a numeric type, it is `UNORM`, or `SFLOAT` if no such `UNORM`
+/// format exists.
 fn shorthand(name: &str) -> Option<vk::Format> {
     let bits_at = name.find(|c: char| c.is_ascii_digit())?;
     let (channels, rest) = name.split_at(bits_at);

@@ -185,7 +185,7 @@ fn import_at(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<Imp
     })
 }
 
-/// The index of every resource, by name. Checks that messages can quote the names of resources and passes.
+/// The index of every resource, by name. Fails if two resources share a name, or if messages cannot quote the name of a resource or pass.
 fn resource_indices(document: &document::Document) -> Result<BTreeMap<&str, usize>, FrameError> {
     let resources = document.resources.iter().map(|it| ("resource", &it.name));
     let passes = document.passes.iter().map(|it| ("pass", &it.name));
@@ -204,7 +204,7 @@ fn resource_indices(document: &document::Document) -> Result<BTreeMap<&str, usiz
     Ok(indices)
 }
 
-/// Notes unknown fields, so that a misspelt `history` does not go unnoticed.
+/// Returns a note for each unknown field that is not a comment, so that a misspelt `history` does not go unnoticed.
 fn unknown_fields(document: &document::Document) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut notes = Vec::new();

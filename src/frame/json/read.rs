@@ -31,7 +31,7 @@ pub(in crate::frame) enum Dialect {
     Loose,
 }
 
-/// The dialect of a text, according to its fields `format` and `version`.
+/// Determines the dialect of a text from its field `format`; another format or version is an error.
 pub(in crate::frame) fn dialect(text: &str) -> Result<Dialect, JsonError> {
     #[derive(Deserialize)]
     #[serde(expecting = "a frame description")]

@@ -100,7 +100,7 @@ impl JsonSchema for Reach {
     }
 }
 
-/// Requires exactly one of two fields.
+/// The value of `oneOf` that requires exactly one of two fields.
 pub(super) fn one_of(fields: [&str; 2]) -> Value {
     json!(fields.map(|field| json!({ "required": [field] })))
 }

@@ -70,7 +70,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks that every use by shaders is declared.
+    /// Checks that every use by shaders refers to a resource of the frame, and that the pass declares it.
     fn check_uses(&mut self, pipelines: &[PipelineShaders<'_>]) {
         for (shader_use, target) in pipelines.iter().flat_map(|pipeline| pipeline.uses()) {
             let ShaderUse { binding, kind, .. } = shader_use;
@@ -127,7 +127,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks that shaders make every declared access.
+    /// Checks that shaders make every shader access that the pass declares, with the declared reads and writes.
     fn check_declared(&mut self, pipelines: &[PipelineShaders<'_>]) {
         for access in self.accesses.iter().filter(|access| access.kind.is_shader()) {
             let uses = pipelines.iter().flat_map(|pipeline| pipeline.uses());
@@ -159,7 +159,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks that every fragment output has an attachment, and every color attachment an output.
+    /// Checks that every color or depth output of fragment shaders has an attachment, and every color attachment an output, if there is a fragment shader.
     fn check_outputs(&mut self, pipelines: &[PipelineShaders<'_>]) {
         let fragments = pipelines.iter().flat_map(|pipeline| &pipeline.entries);
         let fragments: Vec<_> = fragments

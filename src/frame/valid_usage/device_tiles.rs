@@ -15,7 +15,7 @@ pub(super) fn accesses_tile(pass: &Pass, access: &Access) -> bool {
     pass.tile_shading || access.kind == AccessKind::TileAttachment
 }
 
-/// Returns the problem if a device cannot run dispatches per tile, and only dispatches make an access in a pass with tile shading. By default, a
+/// Returns the problem if an access in a pass with tile shading can only be made by dispatches, but the device cannot run dispatches per tile. By default, a
 /// tile attachment may be accessed by fragment shaders and by dispatches: the device has to support at least one of them.
 fn dispatches(used: &Use<'_>, device: &DeviceProfile) -> Problem {
     let stages = used.access.stages;

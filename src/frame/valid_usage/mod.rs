@@ -330,7 +330,7 @@ fn visit(
     Ok(())
 }
 
-/// The aspects of each resource that a frame uses; empty without external resources.
+/// Per resource, the aspects that a frame uses of it; empty if the frame has no external resources.
 fn aspects_of_externals(tables: &Tables) -> Vec<vk::ImageAspectFlags> {
     let is_external = |resource: &Resource| matches!(resource.persistence, Persistence::External(_));
     if !tables.resources.iter().any(is_external) {

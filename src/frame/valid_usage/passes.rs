@@ -162,7 +162,7 @@ impl RenderPass<'_> {
         })
     }
 
-    /// Returns the problem if an attachment with an aspect has fewer layers than the pass renders views.
+    /// Returns the problem if an attachment with an aspect has fewer layers than the view mask requires: one more than the index of the last view.
     fn lacks_views(&self, aspect: Aspects) -> Problem {
         let mask = Some(self.pass.view_mask).filter(|mask| *mask != 0)?;
         let views = u32::BITS - mask.leading_zeros();

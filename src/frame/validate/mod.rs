@@ -63,7 +63,7 @@ pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameError> {
     Ok(tables)
 }
 
-/// Checks that indices fit in 32 bits and sums of sizes in 64 bits.
+/// Checks that the number of objects of each kind is within its limit, so that indices fit in 32 bits and sums of sizes in 64 bits.
 fn check_counts(tables: &Tables) -> Result<(), FrameError> {
     let counts = [
         ("queues", tables.queues.len(), MAX_QUEUES),
@@ -97,7 +97,7 @@ fn check_tile_shading(tables: &Tables) -> Result<(), FrameError> {
     }
 }
 
-/// Checks that the costs of repeating passes can be summed over all strips.
+/// Checks that the cost of repeating a pass is within its limit, so that costs can be summed over all strips.
 fn check_repeats(tables: &Tables) -> Result<(), FrameError> {
     for pass in &tables.passes {
         if let Some(bytes) = pass.repeat_bytes.filter(|bytes| *bytes > MAX_RESOURCE_BYTES) {
@@ -160,7 +160,8 @@ pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), FrameErro
     )))
 }
 
-/// Checks that no image or buffer is empty or larger than the limit, and computes the extents of images.
+/// Computes the extents of images, and checks the declarations of images and buffers: none may be empty or larger than the limit, tile lists must fit in their
+/// buffers, and images must be valid in Vulkan.
 fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameError> {
     let base = tables.base_extent;
     let mut accepted = valid_usage::AcceptedImages::default();
@@ -179,7 +180,7 @@ fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameError> {
     Ok(())
 }
 
-/// Checks that a buffer has room for a list for each tile.
+/// Checks that neither tiles nor lists are empty, and that a buffer has room for a list for each tile.
 fn check_lists(name: &str, desc: &BufferDesc, base: vk::Extent2D) -> Result<(), FrameError> {
     let Some(lists) = desc.lists else { return Ok(()) };
     let TileLists { tile, bytes } = lists;

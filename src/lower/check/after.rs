@@ -86,7 +86,8 @@ pub(super) fn check_ranges(checker: &mut Checker<'_>, table: &str, contents: &[C
     }
 }
 
-/// Checks the contents that `after` lists: the state of every used part of an image and of every used buffer of a history.
+/// Checks the contents that `after` lists: they must include every used part of the images and buffers of histories, in the state that the replay found, and
+/// nothing that is not a history.
 pub(super) fn check_contents(checker: &mut Checker<'_>, contents: &mut Contents, layouts: &Layouts) {
     let said = &checker.tables.after.contents;
     check_ranges(checker, "`after`", said);

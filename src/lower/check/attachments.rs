@@ -172,7 +172,7 @@ pub(super) fn operations_of(attachment: &AttachmentRow, aspects: vk::ImageAspect
     operations
 }
 
-/// Checks that load operations match the declaration. The replay checks that enough is stored.
+/// Checks that the load operation matches the declaration, and that the device supports the store operation. The replay checks that enough is stored.
 fn check_operations(at: &mut CheckedRow<'_, '_>, access: &Access, operations: Operations) {
     use vk::AttachmentLoadOp as Load;
     use vk::AttachmentStoreOp as Store;

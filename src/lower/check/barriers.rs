@@ -147,7 +147,8 @@ fn stages_of_queue(
     }
 }
 
-/// Checks that a queue family ownership transfer is between two families, one of them the queue's, and that families do not share the resource.
+/// Checks that a queue family ownership transfer is between two families, one of them the queue's, and that families do not share the resource. In a transfer
+/// of a shared resource from or to a family outside the device, the other family must be `VK_QUEUE_FAMILY_IGNORED`.
 fn check_families(
     at: &mut CheckedRow<'_, '_>,
     queue: DeviceQueueIndex,
@@ -218,8 +219,8 @@ fn check_range(at: &mut CheckedRow<'_, '_>, barrier: &ImageBarrierRow) {
     );
 }
 
-/// Checks that the image's usage allows the layouts; an imported image may have more usage than the frame knows, and so may a history that a frame with
-/// another description left in a layout.
+/// Checks that the image's usage allows the layouts, and that the new layout is neither `UNDEFINED` nor `PREINITIALIZED`. An imported image may have more
+/// usage than the frame knows, and so may a history that a frame with another description left in a layout.
 ///
 /// Source: VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01213, -newLayout-01198.
 fn check_layouts(at: &mut CheckedRow<'_, '_>, barrier: &ImageBarrierRow) {

@@ -258,7 +258,8 @@ fn check_binding(checker: &mut Checker<'_>, object: ImageOrBuffer) {
     );
 }
 
-/// Checks that `VK_SHARING_MODE_CONCURRENT` names at least two families, each once, and those that use the resource.
+/// Checks the families of a resource: none for `VK_SHARING_MODE_EXCLUSIVE`; for `VK_SHARING_MODE_CONCURRENT`, at least two families of the device, each once,
+/// among them all that use the resource.
 fn check_sharing(checker: &mut Checker<'_>, object: ImageOrBuffer) {
     let Sharing { families, reason } = match object {
         ImageOrBuffer::Image(row) => checker.tables.images[row as usize].sharing,

@@ -142,7 +142,7 @@ pub(super) fn resolve_of(checker: &Checker<'_>, index: usize) -> Vec<Use> {
     parts.unwrap_or_default().into_iter().map(of_part).collect()
 }
 
-/// Returns true if a pass renders to only some of the attachment's texels: a smaller area, or some of the views.
+/// Returns true if the access is to an attachment, and its pass renders to only some of the texels: a smaller area, or fewer views than layers.
 fn writes_in_part(frame: &Frame, access: &Access) -> bool {
     let (pass, resource) = (frame.pass(access.pass), frame.resource(access.resource));
     let ResourceKind::Image { extent, .. } = resource.kind else {

@@ -54,7 +54,8 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     check_access_views(checker);
 }
 
-/// Checks that a store reads the pass's first access and writes its second one, with the shader for the format's texels.
+/// Checks that a store reads through the pass's first access and writes through its second one, with the declared offset, the shader for the format's texels,
+/// and a valid number of workgroups.
 fn check_store(checker: &mut Checker<'_>, pass: PassId, store: &StoreRow) {
     let accesses = checker.frame.pass(pass).accesses;
     let moved = match checker.frame.pass(pass).contents {
@@ -480,7 +481,7 @@ fn check_tile_attachment(at: &mut CheckedRow<'_, '_>, access: &Access, view: Vie
     at.demand(fits, "view", view, "that of an attachment of the pass");
 }
 
-/// Checks that descriptors have a single-aspect view of the image in use.
+/// Checks that the rows of accesses match the frame, and that descriptors have a single-aspect view of the accessed part of the image.
 fn check_access_views(checker: &mut Checker<'_>) {
     let (tables, frame) = (checker.tables, checker.frame);
     for (row, access) in tables.accesses.iter().zip(frame.accesses()) {

@@ -245,7 +245,7 @@ impl Layouts {
         };
     }
 
-    /// Checks that a family may use the contents of a part.
+    /// Checks that a family may use the contents of a part, and makes it their owner.
     fn own(&mut self, checker: &mut Checker<'_>, part: Part, family: u32, pass: PassId) {
         match self.state(part).owner {
             Owner::Family(owner) if owner != family => {
@@ -262,7 +262,7 @@ impl Layouts {
         self.take(checker, part, family);
     }
 
-    /// Reports a release if something other than its acquire follows.
+    /// Reports a pending release of a part, which something other than its acquire follows, and forgets it.
     fn drop_release(&mut self, checker: &mut Checker<'_>, part: Part) {
         if let Owner::Between(Families { src, dst }, pass, _) = self.state(part).owner {
             let (resource, pass) = (checker.name_of(part.object), checker.pass(pass));

@@ -359,7 +359,7 @@ impl Replay {
         }
     }
 
-    /// Applies a clear of contents that no frame has written.
+    /// Checks and applies a clear of contents that no frame has written.
     fn clear(&mut self, checker: &mut Checker<'_>, here: RecordPosition, row: PassRow) {
         let row = checker.tables.clears[row.row.get().expect("checked before") as usize];
         let (object, range) = (row.object.get(), row.range);

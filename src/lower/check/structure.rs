@@ -152,7 +152,7 @@ fn check_situation(checker: &mut Checker<'_>) {
     }
 }
 
-/// Checks images, buffers and views.
+/// Checks the indices in the rows of memory objects, images, buffers, views and accesses.
 fn check_created(checker: &mut Checker<'_>) {
     let tables = checker.tables;
     let (resources, families) = (checker.frame.resources().len(), tables.families.len());
@@ -181,7 +181,7 @@ fn check_created(checker: &mut Checker<'_>) {
     });
 }
 
-/// Checks render passes, passes and barriers.
+/// Checks the indices in the rows of render pass instances, passes and barriers.
 fn check_recorded(checker: &mut Checker<'_>) {
     let tables = checker.tables;
     let (attachments, references) = (tables.attachments.len(), tables.references.len());
@@ -288,7 +288,7 @@ fn check_references(checker: &mut Checker<'_>) {
     }
 }
 
-/// Checks command buffers, batches and submits.
+/// Checks the indices in the rows of command buffers, batches, submits, and semaphore waits and signals.
 fn check_submitted(checker: &mut Checker<'_>) {
     let tables = checker.tables;
     let semaphores = checker.frame.semaphores().len();

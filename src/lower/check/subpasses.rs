@@ -129,7 +129,7 @@ fn check_local_read(at: &mut CheckedRow<'_, '_>, index: u32, instance: &Instance
         ),
         (
             inputs().all(known),
-            "an input attachment is not in a layout of local read",
+            "an input attachment is in neither layout GENERAL nor RENDERING_LOCAL_READ",
         ),
         (
             !subpasses.iter().any(twice),

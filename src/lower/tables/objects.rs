@@ -54,8 +54,8 @@ impl MemoryRow {
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub struct MemoryBinding {
-    /// Row of [`Lowered::memory`](super::Lowered::memory); none (`u32::MAX`) if the caller creates the resource and supplies the resource for every frame;
-    /// the row then describes the required properties.
+    /// Row of [`Lowered::memory`](super::Lowered::memory); none (`u32::MAX`) if the caller creates the image or buffer and supplies it for every frame: the
+    /// row of the image or buffer then describes the required properties.
     pub memory: OptionalIndex,
     /// `memoryOffset`.
     pub offset: Bytes,

@@ -39,7 +39,7 @@ pub enum PlanRule {
     PlacementReason,
     /// Every store of a split lifetime must copy from one stretch of the lifetime to the next.
     Store,
-    /// A stretch of a split lifetime must end with its store.
+    /// A stretch that a store ends must be a transient resource in tile memory that no later pass uses, and no earlier pass may use the stored resource.
     Stretch,
     /// Without its stores and rewrites, the executed frame must be equivalent to the described one.
     Described,
@@ -69,7 +69,7 @@ pub enum PlanRule {
     Shared,
     /// A resource that requires a dedicated allocation must have one (VUID-vkBindImageMemory-image-01445).
     NotDedicated,
-    /// Sharing of bytes and kinds of memory must be those that the options allow.
+    /// Placements may only share bytes and use kinds of memory as the options allow.
     AgainstOptions,
     /// The device must have a tile heap.
     NoTileHeap,

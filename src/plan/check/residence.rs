@@ -128,7 +128,7 @@ pub(super) fn window_of(plan: &Plan, batch: BatchId) -> Window {
     }
 }
 
-/// Checks that all `uses` are on one queue and in one window.
+/// Checks that all `uses` are on one queue and in one window; returns the violation, if any.
 fn window_rule(checker: &Checker<'_>, uses: &[&Access]) -> Option<(PlanRule, String)> {
     let frame = &checker.plan.frame;
     let first = uses.first()?;
@@ -173,7 +173,8 @@ fn against_options(checker: &mut Checker<'_>, index: usize, option: &str) {
     checker.report(PlanRule::AgainstOptions, message);
 }
 
-/// Checks that lazily allocated memory is used only inside one render pass, as an attachment.
+/// Checks that the options allow lazily allocated memory, and that only one render pass uses the resource, only as an attachment, with contents that are not
+/// needed outside the frame.
 fn check_lazy(checker: &mut Checker<'_>, index: usize) {
     let plan = checker.plan;
     let id = plan.placements[index].resource;
@@ -205,7 +206,7 @@ fn check_lazy(checker: &mut Checker<'_>, index: usize) {
     );
 }
 
-/// Checks that histories keep their bytes, and that external resources use the caller's memory.
+/// Checks that histories keep their bytes, and that external resources, and no others, use the caller's memory.
 fn check_lifetime(checker: &mut Checker<'_>, index: usize) {
     let plan = checker.plan;
     let Placement {
@@ -258,7 +259,8 @@ fn can_bind(plan: &Plan, pass: PassId) -> bool {
         .intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE)
 }
 
-/// Checks that every pass has the right object bound for its accesses.
+/// Checks that passes bind only tile memory objects, only on queues that can bind them, and that every pass binds the object that contains the tile
+/// placements it accesses.
 fn check_bindings(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     for (id, pass) in plan.frame.pass_ids().zip(&plan.passes) {
@@ -301,7 +303,8 @@ fn check_bindings(checker: &mut Checker<'_>) {
     }
 }
 
-/// Checks that every pass of the queue binds enough tile memory while a tile placement is live: an action command loses the contents beyond the bound size.
+/// Checks that while a tile placement is live, every pass on its queue binds enough tile memory to contain it: an action command loses the contents beyond
+/// the bound size.
 fn check_live(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     for placement in plan

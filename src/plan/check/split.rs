@@ -51,7 +51,7 @@ pub(super) fn check_origins(checker: &mut Checker<'_>) {
     }
 }
 
-/// Checks that a stretch ends with its store, and that the stored resource begins there.
+/// Checks that a stretch that a store ends is a transient resource in tile memory that no later pass uses, and that no earlier pass uses the stored resource.
 fn check_stretches(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     for store in plan.stores() {

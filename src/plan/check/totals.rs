@@ -152,8 +152,8 @@ fn peak_live(checker: &Checker<'_>, object: usize) -> Bytes {
     (0..plan.passes.len() as u32).map(live).max().unwrap_or_default()
 }
 
-/// Traffic of all accesses of a frame, except accesses by stores, and accesses to attachments that only one render pass uses: binning keeps those on chip.
-/// `holder` returns the resource of the executed frame whose requirements determine the size.
+/// Traffic of all accesses of a frame, except accesses by stores, and accesses to transient attachments that only one render pass uses and does not resolve
+/// into: binning keeps those on chip. `holder` returns the resource of the executed frame whose requirements determine the size.
 fn traffic(plan: &Plan, frame: &Frame, holder: impl Fn(usize) -> ResourceId) -> Bytes {
     let mut sum = Bytes::ZERO;
     for (id, resource) in frame.resource_ids().zip(frame.resources()) {

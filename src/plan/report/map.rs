@@ -74,7 +74,7 @@ pub(super) fn write(plan: &Plan, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write_wrapped(f, "  ", "  ", &legend.collect::<Vec<_>>().join(", "))
 }
 
-/// Bytes per row: a multiple of the tile block size, with no more rows than fit on a screen.
+/// Bytes per row: a multiple of the tile block size that results in at most [`ROWS`] rows.
 fn slice_bytes(plan: &Plan, top: u64) -> u64 {
     let block = plan.profile.tile.map_or(1, |tile| tile.block.bytes.get());
     top.div_ceil(ROWS)
@@ -107,7 +107,8 @@ fn write_header(
     Ok(())
 }
 
-/// The mark of the resident that occupies the most bytes of `[from, from + slice)` in a pass.
+/// The mark of the resident that occupies the most bytes of `[from, from + slice)` in a pass; without a resident there, a dot if the pass binds tile memory
+/// beyond `from`, otherwise a space.
 fn mark(plan: &Plan, residents: &[&Placement], step: usize, from: u64, slice: u64) -> char {
     let inside = |placement: &Placement| {
         let end = placement

@@ -1,4 +1,4 @@
-//! Rows of placements; images that run in strips have one row for all strips.
+//! Rows of placements; strips of one image share a row.
 
 use super::table::{counted, cut};
 use crate::plan::words::printable;
@@ -61,8 +61,8 @@ pub(super) fn merge<'a>(plan: &Plan, rows: Vec<Row<'a>>) -> Vec<Row<'a>> {
 }
 
 impl Row<'_> {
-    /// The cells of the row: name, size, offset, passes and reason. For several strips, the size is the largest one, and the other cells summarize all
-    /// strips.
+    /// The cells of the row: name, size, offset, passes and reason. For several strips, the size is the largest one, the passes are those of the first strip,
+    /// and the other cells summarize all strips.
     pub(super) fn in_words(&self, plan: &Plan) -> [String; 5] {
         let first = self.placement;
         if self.strips.is_empty() {

@@ -83,7 +83,7 @@ impl Table {
         Ok(())
     }
 
-    /// The widths of the contents; if they exceed the line, the widest columns of names are narrowed.
+    /// The widths of the contents; if they exceed the line, the widest left-aligned columns are narrowed.
     fn widths(&self) -> Vec<usize> {
         let width = |(index, column): (usize, &Column)| {
             let cells = self.rows.iter().map(|(cells, _)| length(&cells[index]));

@@ -9,7 +9,8 @@ use crate::profile::binning::GRANULARITY;
 use crate::units::Bytes;
 use tileheap_pack::StepCost;
 
-/// Per pass of the frame, the binning cost of reserving tile memory; zero if bins cost nothing.
+/// Per pass of the frame, the binning cost of reserving tile memory; zero in passes that are not binned, if bins cost nothing, and if the GMEM size is
+/// unknown.
 pub(in crate::plan) fn binning_costs(
     frame: &Frame,
     profile: &DeviceProfile,

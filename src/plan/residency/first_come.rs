@@ -32,7 +32,7 @@ pub(super) fn residents_apart(heap: &TileHeap, candidates: &[Candidate]) -> Vec<
         .collect()
 }
 
-/// The vendor sample's policy: declaration order, bytes never shared, the whole heap always bound.
+/// The vendor sample's policy: declaration order, bytes never shared, the whole heap bound in every pass of a queue with residents.
 ///
 /// Source: SnapdragonGameStudios adreno-gpu-vulkan-code-sample-framework, samples/tile_memory.
 pub(super) fn first_come(context: &Context<'_>, heap: &TileHeap, candidates: &[Candidate]) -> Residency {

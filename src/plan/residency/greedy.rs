@@ -98,7 +98,8 @@ fn place(shelf: &mut PartialPacking, window: &[Candidate], residents: &mut Vec<T
     savings
 }
 
-/// Tries every order and `vendor`'s residents in every window, keeps the residents that save the most, and places them again to reserve fewer bytes.
+/// In every window, tries the orders until all candidates fit, and `vendor`'s residents; keeps the residents that save the most, and places them again to
+/// reserve fewer bytes.
 pub(super) fn best_of_orders(
     heap: &TileHeap,
     candidates: &mut [Candidate],

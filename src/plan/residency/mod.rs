@@ -135,7 +135,8 @@ pub(super) fn choose(context: &Context<'_>) -> Result<Residency, tileheap_pack::
 
 /// Keeps the residents of `old`, a plan of a similar frame, if they still fit, and adds others by density, without a search.
 ///
-/// One object per run of lifetimes, unless the option is [`Ladder::Always`]: weighing binning cost takes longer than everything else.
+/// One object per run of lifetimes, unless the option is [`Ladder::Always`]: weighing binning cost takes longer than everything else. If the
+/// strategy does not search, or aliasing is off, chooses the residents again.
 pub(super) fn repair(context: &Context<'_>, old: &Plan) -> Result<Residency, tileheap_pack::Error> {
     let options = context.options;
     let searches = matches!(
@@ -245,7 +246,7 @@ fn improve(
     Ok((residents, optimality))
 }
 
-/// The selection problem for the candidates of one window, grouped by resource; `passes` are those of the window, ascending.
+/// The selection problem for the candidates of one window, grouped by resource; `passes` are those of the window, in ascending order.
 fn selection_of<'a>(
     context: &'a Context<'_>,
     window: &[Candidate],

@@ -11,11 +11,12 @@ use tileheap_pack::{Packer, Packing, PackingStrategy, PartialPacking, Problem, S
 
 use super::facts::{are_plain, takes_bytes};
 
-/// ExecuTorch's banked greedy rule, from its description: the largest item first, bank by bank. O(n²).
+/// ExecuTorch's banked greedy rule, from its description: places items in descending order of size, each in the first bank with room. O(n²).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BankedGreedy;
 
-/// The number of banks, whose total size is at least the peak of the live bytes.
+/// The number of banks for which the size of a bank is computed: together, they hold at least the peak of the live bytes. Fragmentation may require more
+/// banks.
 const BANKS: u64 = 4;
 
 impl PackingStrategy for BankedGreedy {

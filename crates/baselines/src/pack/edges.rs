@@ -17,7 +17,7 @@ pub(super) struct Edge {
     pub(super) width: u64,
 }
 
-/// Packs a problem with the offsets that `place` returns for its items.
+/// Packs a problem with the offsets that `place` returns for its items, if they have only lifetimes, sizes and alignments; otherwise by first fit.
 ///
 /// The rules handle only lifetimes. Problems with fixed offsets, bounds, groups or conflicts use first fit in a similar order: the largest item first.
 pub(super) fn pack_by_rule(
@@ -36,8 +36,8 @@ pub(super) fn pack_by_rule(
     }
 }
 
-/// Returns the index of the edge on which `size` bytes fit from the start of item `first` to the end of item `last`, with the fewest free steps
-/// before and after them; on a tie, the narrowest.
+/// Returns the index of the edge on which `size` bytes fit from the start of item `first` to the end of item `last`, with the fewest free steps before and
+/// after them; on a tie, the narrowest, then the lowest.
 pub(super) fn tightest(
     edges: &[Edge],
     items: &[Item],

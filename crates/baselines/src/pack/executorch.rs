@@ -47,8 +47,8 @@ impl PackingStrategy for Executorch {
     }
 }
 
-/// Places items, the largest first: each at the start of the first object whose items do not interfere with it; otherwise in the first object with
-/// room above all items that interfere with it; otherwise in a new object.
+/// Places items, the largest first: each at the start of the first object that is large enough and whose items do not interfere with it; otherwise in the
+/// first object with room above all items that interfere with it; otherwise in a new object.
 fn place(items: &[Item], interfere: impl Fn(u32, u32) -> bool, packing: &mut Packing) {
     let mut order: Vec<u32> = (0..items.len() as u32).collect();
     // ExecuTorch sorts its list by size and then reverses it: of equal sizes, the later comes first.

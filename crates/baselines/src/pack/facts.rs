@@ -15,7 +15,7 @@ pub(super) fn takes_bytes(item: &Item) -> bool {
     item.size.0 > 0 && !item.span.is_empty()
 }
 
-/// Returns, for each item, the number of other items whose lifetimes overlap its own, not counting items that take no bytes.
+/// Returns, for each item, the number of other items whose lifetimes overlap its own. An item that takes no bytes overlaps nothing.
 pub(super) fn overlap_counts(items: &[Item]) -> Vec<u32> {
     let live = || items.iter().filter(|item| takes_bytes(item));
     let mut firsts: Vec<u32> = live().map(|item| item.span.first.0).collect();

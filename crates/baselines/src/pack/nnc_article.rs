@@ -136,8 +136,8 @@ impl Tuples {
         offsets
     }
 
-    /// Collects candidate tuples: each tensor with the most conflicts, by itself and with one or two larger ones. Sorts them by size, then
-    /// by conflicts, both descending.
+    /// Collects candidate tuples: each tensor with the most conflicts, by itself and with one or two larger ones. Sorts them by size, then by conflicts,
+    /// then by number of members, all descending.
     fn gather(&mut self, items: &[Item]) {
         let conflicts = &self.conflicts;
         let most = self.left.iter().map(|&index| conflicts[index as usize]).max();

@@ -49,7 +49,7 @@ impl PackingStrategy for PingPong {
     }
 }
 
-/// Offsets in a pool of `pool` bytes; `None` if no free segment is large enough for some item.
+/// Returns offsets of the items in a pool of `pool` bytes; `None` if no free segment is large enough for some item.
 fn place(items: &[Item], pool: u64) -> Option<Vec<Bytes>> {
     let mut order: Vec<usize> = (0..items.len())
         .filter(|&index| takes_bytes(&items[index]))

@@ -63,7 +63,8 @@ impl PackingStrategy for Iree {
     }
 }
 
-/// Places items in the given order, each in the smallest gap, with the sizes that `size_of` returns.
+/// Places items in the given order, each in the smallest gap, with the sizes that `size_of` returns. Uses first fit instead if items have fixed offsets,
+/// bounds, groups or conflicts.
 fn place(
     problem: &Problem,
     order: &[usize],

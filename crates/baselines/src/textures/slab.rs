@@ -205,7 +205,8 @@ impl Slab {
         self.free.push_back(&mut class.free, at);
     }
 
-    /// Returns a free block of a class; if there is none, takes a page or evicts a texture. `None` if the class has no blocks.
+    /// Returns a free block of a class. If there is none, takes a page (if rebalancing) or evicts the least recently used texture of the class. `None` if
+    /// the class has no blocks.
     fn room(&mut self, class: usize, journal: &mut Journal) -> Option<u32> {
         if self.classes[class].free.first == NONE {
             let oldest = self.classes[class].recency.first;

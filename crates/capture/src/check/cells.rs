@@ -3,14 +3,14 @@
 use ash::vk::{ImageAspectFlags as Aspects, ImageLayout as L};
 use tileheap_sync::program::{Tag, Texels};
 
-/// A layout, and the command that changed the image to it; `None` if a command only expected it.
+/// A layout, and the command that changed the image to it; `None` if a command only expected the layout, or if the image was created in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct KnownLayout {
     pub(super) layout: L,
     pub(super) by: Option<(u64, Tag)>,
 }
 
-/// The layouts of an image.
+/// The layouts of an image; `None` for an unknown layout.
 #[derive(Clone, Debug)]
 pub(super) enum SubresourceLayouts {
     /// All subresources have the same layout.
@@ -87,7 +87,7 @@ impl Image {
         }
     }
 
-    /// Replaces the layouts of a part.
+    /// Replaces each layout of a part with the result of `new`.
     pub(super) fn fill(&mut self, texels: &Texels, new: impl Fn(Option<KnownLayout>) -> Option<KnownLayout>) {
         match &mut self.cells {
             SubresourceLayouts::Equal(known) if new(*known) == *known => return,

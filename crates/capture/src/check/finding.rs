@@ -29,17 +29,17 @@ pub struct Finding {
     pub verdict: Certainty,
     /// The problem that was found.
     pub problem: Problem,
-    /// The earlier command; `None` for contents that nothing wrote.
+    /// The earlier command; `None` for contents that nothing wrote, and for a layout that no recorded command set.
     #[serde(default, skip_serializing_if = "is_default")]
     pub first: Option<ResourceUse>,
     /// The later command.
     pub second: ResourceUse,
-    /// The bytes or texels that both commands access.
+    /// The bytes or texels that both commands access, or the texels that are in a wrong layout.
     pub overlap: Overlap,
     /// For a possible finding, a description of what is unknown.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unknown: Option<String>,
-    /// A barrier or semaphore that fixes the problem; `None` if the program must change in another way.
+    /// The synchronization that fixes the problem; `None` if the program must change in another way.
     #[serde(default, skip_serializing_if = "is_default")]
     pub fix: Option<Fix>,
     /// The section of the Vulkan specification that states the rule.
@@ -105,10 +105,10 @@ pub enum Problem {
 pub struct ResourceUse {
     /// The command, such as `vkCmdDispatch`; `vkQueuePresentKHR` and `vkAcquireNextImageKHR` for the presentation engine.
     pub call: String,
-    /// The name of the command's command buffer; empty for actions of the host.
+    /// The name of the command's command buffer; empty for the presentation engine.
     #[serde(default, skip_serializing_if = "is_default")]
     pub command_buffer: String,
-    /// The position of the command in the command buffer, from 1; 0 for actions of the host.
+    /// The position of the command in the command buffer, from 1; 0 for the presentation engine.
     #[serde(default, skip_serializing_if = "is_default")]
     pub number: u32,
     /// The number of the submission, from 1.

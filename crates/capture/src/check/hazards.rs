@@ -22,7 +22,8 @@ pub(super) type Pair = [(u64, Tag); 2];
 /// Two units of commands that one dependency orders, each with its step and the resource that it uses.
 type Merged = [(u64, Unit, usize); 2];
 
-/// Drafts a finding for each hazard, merging those that one dependency fixes; also returns the pairs of commands with certain hazards.
+/// Drafts a finding for each hazard, merging those that one dependency fixes, but skips possible hazards between fragment shaders of one subpass. Also
+/// returns the pairs of commands with certain hazards.
 pub(super) fn drafts(sites: &Sites<'_>) -> (Vec<Draft>, HashSet<Pair>) {
     let mut drafts: Vec<Draft> = Vec::new();
     let mut known: HashMap<Merged, usize> = HashMap::new();
@@ -121,7 +122,7 @@ fn doubt(sites: &Sites<'_>, hazard: &Hazard) -> Option<String> {
     is_feedback(sites, hazard).then(|| words::RASTERIZATION_ORDER.to_owned())
 }
 
-/// Returns the reason why an access might not happen.
+/// Describes why an access might not happen; `None` if it certainly happens.
 pub(super) fn doubt_of(sites: &Sites<'_>, used: &MemoryUse) -> Option<String> {
     let (call, name) = (sites.call(used.batch, used.tag), sites.name(used.resource));
     let doubt = sites.batch(used.batch).and(sites.commands.doubt_of(used))?;
@@ -175,8 +176,9 @@ fn is_feedback(sites: &Sites<'_>, hazard: &Hazard) -> bool {
         && (is_shader(before) && is_attachment(after) || is_attachment(before) && is_shader(after))
 }
 
-/// Returns true if fragment shaders of two draws of one subpass access the same storage image or buffer. No barrier can be recorded between them, and
-/// programs let each pixel access its own elements, or let only one of its fragments pass the depth test: the recording does not show this.
+/// Returns true for a possible hazard between fragment shaders of two draws of one subpass that access the same storage image or buffer. No barrier can be
+/// recorded between them, and programs let each pixel access its own elements, or let only one of its fragments pass the depth test: the recording does
+/// not show this.
 pub(super) fn is_between_fragments(sites: &Sites<'_>, hazard: &Hazard) -> bool {
     let uses = [&hazard.before, &hazard.after];
     let [before, after] = uses.map(|used| sites.site(used.batch, used.tag).and_then(|site| site.place));
@@ -210,7 +212,8 @@ fn elements(sites: &Sites<'_>, hazard: &Hazard) -> String {
     }
 }
 
-/// Returns true if it is unknown which elements an access uses: a shader's access through a descriptor.
+/// Returns true for an access that may use only some elements of its part: any access except those to color and depth/stencil attachments and those of
+/// transfer commands.
 fn is_partial(used: &MemoryUse) -> bool {
     let ModelAction::Access(_, access) = used.action else {
         return false;
@@ -255,7 +258,7 @@ fn fix(sites: &Sites<'_>, hazard: &Hazard) -> Fix {
     }
 }
 
-/// Returns the bytes or texels that two uses share.
+/// Returns the bytes or texels that two uses share; if they share only a page of `bufferImageGranularity`, the bytes of that page.
 pub(super) fn overlap(sites: &Sites<'_>, first: &MemoryUse, second: &MemoryUse) -> Overlap {
     if first.resource == second.resource {
         return Overlap::Resource(common(first.part, second.part));

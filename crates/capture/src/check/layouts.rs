@@ -387,7 +387,7 @@ impl Layouts<'_> {
         found.filter(|_| is_whole || all_differ)
     }
 
-    /// Assumes the layout that a command expects for subresources whose layout is unknown.
+    /// Assumes the layout that a command expects for subresources whose layout is unknown, if the command certainly accesses each of them.
     fn learn(
         &mut self,
         at: LayoutCommand,

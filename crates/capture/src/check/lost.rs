@@ -14,7 +14,8 @@ use super::sites::Sites;
 use super::words;
 use crate::document::recording::{DependencyScopes, RecordedStep};
 
-/// Drafts a finding for each read of lost contents that no certain hazard between the same commands explains.
+/// Drafts a finding for each read of lost contents, unless a certain hazard between the same commands explains it, the host or an untracked access may
+/// have written the contents, or [`note`] returns a note.
 pub(super) fn drafts(sites: &Sites<'_>, explained: &HashSet<Pair>) -> Vec<Draft> {
     let untracked = Untracked::new(sites);
     let mut drafts = Vec::new();
@@ -61,7 +62,7 @@ pub(super) fn note(sites: &Sites<'_>, lost: &LostContents) -> Option<&'static st
     }
 }
 
-/// Returns the use that discarded or overwrote the contents.
+/// Returns the use that discarded or overwrote the contents, or wrote them on another queue family; `None` if nothing wrote them.
 fn by(loss: &LossReason) -> Option<&MemoryUse> {
     match loss {
         // Recordings contain no discards of memory.

@@ -181,8 +181,8 @@ impl Open {
     }
 }
 
-/// Returns the aspects of an attachment that its store operation preserves if no draw writes them. The recording does not show which aspects draws
-/// write.
+/// Returns the aspects of an attachment with the store operation `NONE`, which preserves them if no draw writes them. The recording does not show which
+/// aspects draws write.
 fn kept_by_store(attachment: &Attachment) -> Aspects {
     let all = attachment.texels.aspects;
     let of = |aspects: Aspects, store: Store| {
@@ -195,7 +195,7 @@ fn kept_by_store(attachment: &Attachment) -> Aspects {
     of(all & !Aspects::STENCIL, attachment.store) | of(all & Aspects::STENCIL, attachment.stencil_store)
 }
 
-/// Returns true if an attachment has undefined contents when its pass begins.
+/// Returns true if the contents of an attachment are undefined when its render pass begins, before any clear.
 fn is_undefined(attachment: &Attachment) -> bool {
     attachment.load == vk::AttachmentLoadOp::DONT_CARE
         || attachment.initial_layout == vk::ImageLayout::UNDEFINED
@@ -269,7 +269,7 @@ fn role(one: &recording::AttachmentUse) -> Role {
     }
 }
 
-/// Returns true if an access type is that of an attachment.
+/// Returns true if an access type is that of a color or depth/stencil attachment.
 pub(super) fn is_of_attachment(access: A) -> bool {
     access.intersects(
         A::COLOR_ATTACHMENT_READ

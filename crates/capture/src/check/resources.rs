@@ -19,7 +19,7 @@ pub(super) struct Resources<'a> {
     placed: Vec<program::Resource>,
     /// By index: true for a linear image that shares memory with another resource, since it is not known which bytes its texels occupy.
     inexact: Vec<bool>,
-    /// By index: the first of the images that interpret the same bytes in the same way.
+    /// By index: the index of the first image that interprets the same bytes in the same way.
     classes: Vec<usize>,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// Finds the first image that interprets the same bytes in the same way.
+    /// Returns the index of the first image that interprets the same bytes in the same way, which may be the image itself.
     fn class_of(&self, index: usize) -> usize {
         let same = |other: &Resource| {
             let (Some(own), Some(place)) = (alias_group(&self.all[index]), self.all[index].placement) else {
@@ -123,12 +123,12 @@ impl<'a> Resources<'a> {
         &self.placed[id.0 as usize]
     }
 
-    /// Returns true for a resource that shares bytes although it is not known which bytes its texels occupy.
+    /// Returns true for a linear image that shares memory with another resource, since it is not known which bytes its texels occupy.
     pub(super) fn is_inexact(&self, id: ResourceId) -> bool {
         self.inexact[self.index(id)]
     }
 
-    /// Returns true if a resource whose accesses are not checked is in the same memory.
+    /// Returns true if a resource whose accesses are not checked is in the same memory allocation.
     pub(super) fn shares_unchecked(&self, id: ResourceId) -> bool {
         let object = |resource: &Resource| resource.placement.map(|placement| placement.object);
         let own = object(self.get(id));
@@ -176,7 +176,7 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// Returns the number of array layers, or slices.
+    /// Returns the number of array layers of an image; for a 3D image, of slices.
     fn layers(&self, index: usize) -> u32 {
         match self.all[index].kind {
             ResourceKind::Image {
@@ -187,7 +187,8 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// Returns the texels of an image that exist. An area that covers a level is omitted, since barriers have no area.
+    /// Returns the texels of a range that exist in an image; `None` if there are none. An area that covers a level is omitted, since barriers have no
+    /// area.
     pub(super) fn texels(
         &self,
         index: usize,

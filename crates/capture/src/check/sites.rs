@@ -45,7 +45,7 @@ impl<'a> Sites<'a> {
         &self.recording.steps[step as usize]
     }
 
-    /// Returns the batch of a step, unless the step belongs to the presentation engine.
+    /// Returns the batch that a step submits; `None` for other steps, such as those of the presentation engine.
     pub(super) fn batch(&self, step: u64) -> Option<&'a Batch> {
         match self.step(step) {
             RecordedStep::Submit(batch) => Some(batch),
@@ -64,7 +64,7 @@ impl<'a> Sites<'a> {
         Some(&self.recording.command_buffers[site.buffer].commands[site.index])
     }
 
-    /// Returns the name of a command.
+    /// Returns the name of a command, or of the presentation engine's call.
     pub(super) fn call(&self, step: u64, tag: Tag) -> &'a str {
         match (self.command(step, tag), self.step(step)) {
             (Some(command), _) => &command.call,

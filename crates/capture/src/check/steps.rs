@@ -45,7 +45,7 @@ impl ModelFindings {
     }
 }
 
-/// Executes all steps.
+/// Executes all steps, then everything that still waits for a signal.
 pub(super) fn run(
     recording: &Recording,
     resources: &Resources<'_>,
@@ -298,7 +298,7 @@ impl Signals {
         }
     }
 
-    /// Returns true if a batch waits for an event that the host sets.
+    /// Returns true if a batch waits for an event that the host sets or resets.
     fn waits_for_host(&self, batch: &Batch, recording: &Recording) -> bool {
         if self.host_events.is_empty() {
             return false;
@@ -314,7 +314,7 @@ impl Signals {
     }
 }
 
-/// Returns the values of timeline semaphores that a step signals.
+/// Returns the semaphores that a step signals, each with its value; 0 for a binary semaphore.
 fn signaled(step: &RecordedStep) -> Vec<(u32, u64)> {
     match step {
         RecordedStep::Submit(batch) => {
@@ -326,7 +326,7 @@ fn signaled(step: &RecordedStep) -> Vec<(u32, u64)> {
     }
 }
 
-/// Raises the value of a timeline semaphore.
+/// Raises the known value of a timeline semaphore to `value`, if that is higher; ignores other semaphores.
 fn raise(values: &mut BTreeMap<u32, u64>, semaphore: u32, value: u64) {
     if let Some(known) = values.get_mut(&semaphore) {
         *known = value.max(*known);

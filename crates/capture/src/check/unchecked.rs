@@ -79,7 +79,7 @@ fn draws(sites: &Sites<'_>, entries: &mut Entries) {
     }
 }
 
-/// Adds entries for events of the host, waits for unrecorded signals, and mapped memory.
+/// Adds entries for synchronization by the host and outside of the recording, for mapped memory, and for work before the frame.
 fn host(sites: &Sites<'_>, entries: &mut Entries) {
     for event in &sites.outcome.host_events {
         let what = "events are set or reset by the host: the order of waits is unknown";
@@ -147,7 +147,7 @@ struct Entries {
 }
 
 impl Entries {
-    /// Counts one occurrence and adds its resources to the entry; an empty list means any resource.
+    /// Counts one occurrence of `what`, and adds `resources` to its entry; an empty list means any resource.
     fn add(&mut self, what: String, first: impl Fn() -> String, resources: &[u32]) -> &mut UncheckedAccesses {
         let next = self.all.len();
         let index = *self.by_what.entry(what.clone()).or_insert(next);

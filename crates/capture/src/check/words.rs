@@ -31,7 +31,7 @@ pub(super) fn description(resource: &Resource) -> String {
     }
 }
 
-/// Returns the name of a value without the prefix of its type.
+/// Returns the name of a value without the prefix `VK_FORMAT_`, if it has that.
 fn short<T: Vocabulary>(value: T) -> String {
     let name = names::name_of(value);
     match name.strip_prefix("VK_FORMAT_") {
@@ -115,7 +115,7 @@ pub(super) const TRANSFER: &str = "where the other half of the queue family owne
 pub(super) const INTENT: &str =
     "whether reading contents that were written through the other resource is intended";
 
-/// Unknown: the elements that are accessed, of contents written in part or by an access to unknown elements.
+/// Unknown: the accessed elements of contents that were written only in part, or by an access to unknown elements.
 pub(super) fn contents(resource: &str) -> String {
     format!("which elements of `{resource}` are accessed")
 }

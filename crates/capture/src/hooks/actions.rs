@@ -103,7 +103,7 @@ fn predicate(device: &Device, buffer: vk::Buffer, offset: u64) -> Option<Followe
     })
 }
 
-/// Declares draw commands whose parameters, and other accesses by address, are not followed.
+/// Declares draw commands whose parameters are not followed, because they are read by address or from a transform feedback counter.
 macro_rules! partly_followed_draws {
     ($($command:ident($($arg:ident),*), $indexed:expr, $kind:ident;)+) => {
         commands! {$(

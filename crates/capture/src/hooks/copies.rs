@@ -203,7 +203,7 @@ fn fill(device: &Device, recording: &mut Recording, buffer: vk::Buffer, offset: 
     recording.transfer(S::CLEAR, vec![to_buffer(range.as_ref())]);
 }
 
-/// Records a copy of query results; unavailable ones leave their bytes unchanged.
+/// Records a copy of query results; without `VK_QUERY_RESULT_WAIT_BIT`, unavailable results leave their bytes unchanged.
 fn query_results(
     device: &Device,
     recording: &mut Recording,

@@ -130,7 +130,7 @@ pub(crate) struct Progress {
     /// Number of submit calls in this frame.
     pub(crate) submits: u64,
     pub(crate) written: u64,
-    /// The time at which a provisional document was last written, and the duration of writing it.
+    /// The time at which a provisional document was last written, and the time that writing it took.
     pub(crate) saved: Option<(Instant, Duration)>,
     pub(crate) due: Vec<DueDocument>,
     /// True once no more frames are captured; documents may still be due.
@@ -165,9 +165,9 @@ pub(crate) struct Device {
     pub(crate) next: DeviceTable,
     pub(crate) known: PhysicalProperties,
     pub(crate) settings: Option<Arc<Settings>>,
-    /// Number of the device, in order of creation.
+    /// Position of the device among those with settings, in order of creation, from 0; 0 for other devices.
     pub(crate) number: u64,
-    /// True once capturing is finished.
+    /// True once capturing is finished, and from the start if nothing is captured.
     done: AtomicBool,
     created: AtomicU64,
     allocated: AtomicU32,

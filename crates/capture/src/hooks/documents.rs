@@ -25,7 +25,7 @@ use crate::settings::{FrameRule, Settings};
 const MAX_DELAY: Duration = Duration::from_secs(5);
 
 impl DueDocument {
-    /// Returns true if some timestamps of the frame are not read yet.
+    /// Returns true if some timestamps of the frame have not been read, but may still become available.
     fn is_pending(&self) -> bool {
         let mut times = self.candidate.frame.iter().flat_map(|frame| frame.times());
         times.any(|times| times.is_pending())

@@ -20,8 +20,8 @@ use crate::model::submits::{Batch, Queue, Semaphores, Submits};
 use crate::model::timeline::ComparedFrames;
 use crate::settings::{FrameBoundaryRule, FrameRule, Settings};
 
-/// The minimum time between two writes of an unfinished frame, as a multiple of the time that writing it takes. Unfinished frames are written so that
-/// a document exists if the program crashes.
+/// The minimum time between two writes of a provisional document, as a multiple of the time that writing it takes. Provisional documents are written so
+/// that a document exists if the program crashes.
 const PATIENCE: u32 = 20;
 
 unsafe extern "C" {
@@ -29,7 +29,7 @@ unsafe extern "C" {
     safe fn atexit(call: extern "C" fn()) -> std::ffi::c_int;
 }
 
-/// Called when the program ends without destroying its devices.
+/// Ends the captures of the devices that the program has not destroyed when it exits.
 extern "C" fn at_exit() {
     // Nothing may unwind into C.
     let _ = std::panic::catch_unwind(|| DEVICES.all().iter().for_each(|device| device.exit()));
@@ -255,7 +255,7 @@ impl Device {
         progress.recent.push_back(frame);
     }
 
-    /// Compares the last frame with the heaviest so far.
+    /// Compares the last frame with the best so far; if the search prefers it, keeps it, and writes a provisional document.
     fn compare(&self, settings: &Settings, progress: &mut Progress, next: Option<&Arc<Submits>>) {
         let measure = next.map(|next| FrameMeasure::of(next));
         let last = progress.recent.pop_back();

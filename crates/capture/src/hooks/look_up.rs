@@ -21,7 +21,7 @@ use super::recorder::*;
 use super::synchronization::*;
 use crate::tables::{InstanceTable, device_commands};
 
-/// Selects the entry point of a command.
+/// Expands to the layer's entry point for a command; `None` if the layer only calls the command.
 macro_rules! entry {
     (down $command:ident) => {
         None

@@ -14,7 +14,7 @@ use super::recorder;
 use crate::model::objects::{Allocation, Buffer, Image, View, new_number_of, number_of};
 use crate::model::render_passes::RenderPass;
 
-/// Declares entry points that create an object in the next layer, and register it.
+/// Declares entry points that create an object in the next layer, and register it if the device is capturing.
 macro_rules! creates {
     ($($command:ident |$device:ident, $info:ident, $created:ident| $remember:expr;)+) => {
         $crate::hooks::device::device_entry_points! {$(
@@ -32,7 +32,7 @@ macro_rules! creates {
 }
 pub(crate) use creates;
 
-/// Declares entry points that destroy an object.
+/// Declares entry points that destroy an object, and remove it from the layer's state.
 macro_rules! destroys {
     ($($command:ident: $($map:ident).+;)+) => {
         $crate::hooks::device::device_entry_points! {$(

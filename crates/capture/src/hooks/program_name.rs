@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Returns the name of a program: the file name of its executable. If the dynamic loader runs the program, the first argument is the program's path.
+/// Returns the name of a program: the file name of its executable, or `program` if that is unknown. If the dynamic loader runs the program, the first
+/// argument is the program's path.
 pub(crate) fn program_name(
     executable: Option<&Path>,
     mut arguments: impl Iterator<Item = OsString>,

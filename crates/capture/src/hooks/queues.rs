@@ -183,7 +183,8 @@ fn presented(device: &Device, info: &vk::PresentInfoKHR<'_>) {
     });
 }
 
-/// Converts submitted semaphores: a binary one has no value, and a wait for the value 0 waits for nothing.
+/// Converts submitted semaphores: the value of a binary semaphore is 0, and timeline semaphores with the value 0 are omitted, since a wait for this value
+/// waits for nothing.
 fn semaphores(device: &Device, all: Vec<batches::SemaphoreUse>) -> Vec<SemaphoreUse> {
     let one = |(handle, value, stages): batches::SemaphoreUse| {
         let semaphore = number_of(handle);
@@ -205,7 +206,7 @@ fn batch(device: &Device, given: batches::Batch) -> Batch {
     }
 }
 
-/// Adds a submit to the frame.
+/// Adds a submit to the frame; returns its timestamps, with the objects that the program can wait on for its completion.
 fn submit(
     device: &Device,
     queue: vk::Queue,
@@ -229,7 +230,7 @@ fn submit(
 }
 
 impl Device {
-    /// Follows the timestamps of a submit that succeeded.
+    /// Follows the timestamps of a submit if it succeeded, writes due documents, and ends the capture if the device is lost. Returns `result`.
     pub(super) fn submitted(&self, submit: TimedSubmit, result: vk::Result) -> vk::Result {
         match result {
             vk::Result::SUCCESS => self.follow_timestamps(submit),

@@ -26,7 +26,7 @@ pub(crate) struct Recorder {
 
 static RECORDERS: SharedObjects<Recorder> = SharedObjects::new();
 
-/// Records a command if its device is capturing, and returns the command buffer.
+/// Records a command if its device is capturing. Returns the state of the command buffer, and the timestamp to write at the command, if any.
 #[inline]
 pub(crate) fn record<'a>(
     commands: vk::CommandBuffer,

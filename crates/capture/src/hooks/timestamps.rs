@@ -59,7 +59,7 @@ impl Timestamps {
         *self.queries.get_or_init(create) != vk::QueryPool::null()
     }
 
-    /// Writes a timestamp once all earlier commands are complete. The first timestamp of a command buffer also resets its queries.
+    /// Records a timestamp that is written once all earlier commands are complete. The first timestamp of a command buffer also resets its queries.
     pub(crate) fn write(&self, commands: vk::CommandBuffer, mark: Mark) {
         let (Mark::Before(number) | Mark::After(number)) = mark;
         let Some(pool) = self.queries.get().copied() else {

@@ -11,7 +11,7 @@ use super::objects::{BufferRange, Image, Resource, View};
 use crate::document::Layout;
 use crate::document::recording::{self, ResourcePart};
 
-/// The part of the accessed range that a write replaces, if it does not also read.
+/// The share of the accessed part that a write replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Coverage {
     Part,
@@ -58,7 +58,7 @@ pub(crate) struct FollowedAccess {
     pub(crate) resolves: Option<Resource>,
     /// The reason why a frame can only describe the use as another access; `None` if it is described as it is.
     pub(crate) described_as: Option<&'static str>,
-    /// The access types; `None` for those of the kind.
+    /// The access types; `None` for the default access types of the kind.
     pub(crate) accesses: Option<vk::AccessFlags2>,
     /// The distance from the pixel at which a shader reads; `None` for the default of the kind.
     pub(crate) reach: Option<ReadReach>,
@@ -156,7 +156,7 @@ impl FollowedAccess {
         (self.bytes, self.range, self.area)
     }
 
-    /// Combines this use with an access to another part of the same resource.
+    /// Extends this use's range of bytes and number of accessed bytes by those of an access to another part of the same resource.
     pub(crate) fn add_bytes(&mut self, other: &FollowedAccess) {
         let sum = self.touched_bytes().saturating_add(other.touched_bytes());
         self.bytes = [

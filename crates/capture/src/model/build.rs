@@ -131,7 +131,7 @@ impl<'a> DescribedFrame<'a> {
         all
     }
 
-    /// Returns the entry of a resource; for alternating resources, that of the written one.
+    /// Returns the index of a resource's entry, adding the entry if needed. Alternating resources share the entry of the written one.
     fn entry(&mut self, resource: &Resource, names: &mut Names) -> usize {
         let key = self
             .alternates
@@ -205,7 +205,7 @@ impl<'a> DescribedFrame<'a> {
         &self.passes[pass].accesses[position]
     }
 
-    /// Returns true if an attachment loads undefined contents.
+    /// Returns true if an access that writes an attachment loads undefined contents.
     fn loads_undefined(&self, place: (usize, usize)) -> bool {
         let access = self.access(place);
         let contents = self.contents.get(&access.resource.key());
@@ -217,7 +217,8 @@ impl<'a> DescribedFrame<'a> {
         self.alternates.contains_key(&access.resource.key())
     }
 
-    /// Returns true for a color image that passes only write in a frame that presents nothing, and that can be copied: a later frame may read it back.
+    /// Returns true for a color or storage image that passes only write in a frame that presents nothing, and that can be copied: a later frame may read
+    /// it back.
     pub(super) fn is_result(&self, entry: &Entry) -> bool {
         use vk::ImageUsageFlags as U;
         let Resource::Image(image) = &entry.resource else {
@@ -418,7 +419,8 @@ impl<'a> DescribedFrame<'a> {
         builder.build().map_err(|error| error.to_string())
     }
 
-    /// Returns the extent of the swapchain; without one, the extent of the render areas that have the most texels in total.
+    /// Returns the extent of the swapchain; without one, the render area extent whose passes cover the most texels in total, or 1x1 if there are no render
+    /// areas.
     fn base_extent(&self) -> vk::Extent2D {
         let mut areas: BTreeMap<(u32, u32), u64> = BTreeMap::from([((1, 1), 0)]);
         for vk::Extent2D { width, height } in self

@@ -123,7 +123,7 @@ impl DescribedFrame<'_> {
         all
     }
 
-    /// Returns the accessed bytes of each buffer and image of which a pass accesses only a part, such as a range or a copied area.
+    /// Returns, for each buffer and image of which a pass accesses only a part (such as a range or a copied area), the most bytes that one access touches.
     fn accessed(&self, pass: &Pass) -> Vec<AccessedBytes> {
         // The largest number of bytes that one access touches; `None` if an access covers the whole resource.
         let mut all: BTreeMap<u32, Option<u64>> = BTreeMap::new();
@@ -150,8 +150,9 @@ impl DescribedFrame<'_> {
             .collect()
     }
 
-    /// Returns the loads and stores of attachments whose results nothing reads. Excludes images that other processes or devices, the host, or accesses that
-    /// were not followed may read. Also excludes presented images and results of the frame, except for loads of undefined contents.
+    /// Returns the loads and stores of attachments whose results nothing reads. Excludes images that other processes or devices, the host, or accesses
+    /// that were not followed may read, and assumptions about images with usages other than attachments. Also excludes presented images and results of the
+    /// frame, except for loads of undefined contents.
     fn wasted(&self, frames: ComparedFrames<'_>, origin: &Origin) -> Vec<WastedOperation> {
         let others = Readers::of(frames, origin);
         let mut all = Vec::new();
@@ -278,7 +279,8 @@ impl Readers {
         readers
     }
 
-    /// Returns true if an access that was not followed may read or write the image.
+    /// Returns true if the image may be used by accesses that the frames do not show: those of the host, through shared or aliased memory, or that were
+    /// not followed.
     fn may_use(&self, resource: &Resource, image: &Image) -> bool {
         let common = resource.common();
         let by_host = image.linear && common.is_mapped()

@@ -48,7 +48,7 @@ pub(crate) struct Pass {
 pub(crate) struct Flat {
     pub(crate) passes: Vec<Pass>,
     pub(crate) commands: Vec<Command>,
-    /// Accesses that were not followed, each with its pass.
+    /// Accesses that were not followed, each with the index of its pass; `None` outside of passes.
     pub(crate) missed: Vec<(Option<usize>, UnresolvedAccess)>,
     /// The ranges that layout transitions from UNDEFINED discard, each with the number of passes before it.
     discards: Vec<(usize, Resource, SubresourceRange)>,
@@ -392,7 +392,8 @@ impl<'a> Walker<'a> {
         fetches.for_each(|access| self.access(access.clone()));
     }
 
-    /// Adds an access to the open pass, or merges it with one of equal kind, range and format, or with an overlapping write.
+    /// Adds an access to the open pass. Merges it with one of equal kind, range and format, or with an overlapping write if it writes too, or reads an
+    /// attachment in a feedback loop.
     fn access(&mut self, access: FollowedAccess) {
         let Some(open) = self.open else { return };
         let accesses = &mut self.flat.passes[open].accesses;

@@ -38,7 +38,7 @@ pub(crate) struct Inference {
     pub(crate) inferred: InferredLifetime,
     pub(crate) decided: LifetimeEvidence,
     pub(crate) reason: String,
-    /// For each use, true if it reads the contents that the previous frame left.
+    /// For each use, true if the lifetime is `History` and the use reads the contents that the previous frame left.
     pub(crate) previous: Vec<bool>,
     /// For each use, true if earlier passes of the frame wrote all of its cells.
     pub(crate) rewrites: Vec<bool>,

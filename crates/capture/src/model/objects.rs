@@ -330,7 +330,7 @@ impl BufferRange {
         }
     }
 
-    /// Returns its bytes in the buffer, `[first, end)`.
+    /// Returns the bytes of the range within the buffer, `[first, end)`.
     pub(crate) fn bytes(&self) -> [u64; 2] {
         [self.first, self.end]
     }
@@ -506,7 +506,7 @@ impl Set {
         }
     }
 
-    /// Writes a descriptor.
+    /// Writes a descriptor, or removes it if it refers to no known object.
     pub(crate) fn write(&self, objects: &Objects, (binding, element, kind, source): WrittenDescriptor<'_>) {
         let mut contents = lock(&self.contents);
         match source.and_then(|source| descriptor(objects, kind, source)) {

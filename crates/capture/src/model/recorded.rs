@@ -243,7 +243,7 @@ impl Builder {
     }
 }
 
-/// Returns the reason why accesses to a resource cannot be checked.
+/// Returns the reason why accesses to a resource cannot be checked; `None` if they can be.
 fn why_unchecked(resource: &Resource) -> Option<&'static str> {
     if resource.common().is_shared() {
         return Some("sparse, protected or external memory");

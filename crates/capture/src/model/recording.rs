@@ -53,7 +53,7 @@ pub(crate) struct ShaderState {
 }
 
 impl ShaderState {
-    /// Returns a key that identifies the pipeline and the sets while they are held.
+    /// Returns a key that identifies the pipeline, the sets and their dynamic offsets while the pipeline and the sets are held.
     pub(crate) fn key(&self) -> Vec<usize> {
         let pipeline = self
             .pipeline
@@ -134,7 +134,7 @@ pub(crate) enum Op {
     Dispatch(ShaderCommand, DispatchInputs),
     /// Clears attachments of the subpass.
     ClearAttachments,
-    /// A copy, fill or clear outside a render pass.
+    /// A copy, blit, resolve, fill, update or clear outside a render pass.
     Transfer(Vec<FollowedAccess>),
     /// The read of the predicate when conditional rendering begins; `None` when it ends, or if the buffer is unknown.
     Condition(Option<Box<FollowedAccess>>),
@@ -242,7 +242,7 @@ pub(crate) struct Recording {
     pub(crate) ended: Arc<RecordedList>,
 }
 
-/// Returns the index of a bind point in [`Recording::bound`]; `None` for ray tracing.
+/// Returns the index of a bind point in [`Recording::bound`]; `None` for other bind points, such as ray tracing.
 pub(crate) fn point_index(point: vk::PipelineBindPoint) -> Option<usize> {
     [vk::PipelineBindPoint::GRAPHICS, vk::PipelineBindPoint::COMPUTE]
         .iter()
@@ -342,7 +342,7 @@ impl Recording {
         self.pushed = None;
     }
 
-    /// Executes secondary command buffers.
+    /// Executes secondary command buffers, which leave push constants undefined.
     pub(crate) fn execute(&mut self, all: Vec<(String, Arc<RecordedList>)>) {
         // Executing secondary command buffers leaves push constants undefined.
         self.push_constants.clear();
@@ -356,7 +356,7 @@ impl Recording {
         self.bound.iter_mut().for_each(|bound| bound.changed = true);
     }
 
-    /// Records a draw, with the buffers that contain its parameters.
+    /// Records a draw, with the buffers that contain its parameters; merges it into the last draw if the bindings have not changed.
     pub(crate) fn draw(&mut self, drawn: DrawnElements, parameters: Vec<FollowedAccess>) {
         let is_conditional = drawn.may_be_none() || self.is_conditional;
         let (mut fetches, counts) = self.fetches(drawn);

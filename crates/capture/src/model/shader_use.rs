@@ -104,7 +104,7 @@ impl ShaderUse {
         });
     }
 
-    /// Adds the accesses of a shader through the descriptors of a binding.
+    /// Adds the accesses of a shader through the descriptors of a binding, or an unresolved access if there are no descriptors or too many.
     fn bound(&mut self, binding: &Binding, shader: &str, found: Vec<Descriptor>) {
         /// The largest array whose descriptors are recorded separately. Larger ones count as unresolved, because it is unknown which descriptors a shader
         /// uses.

@@ -189,7 +189,7 @@ impl Submits {
     }
 }
 
-/// A frame's use of a resource: the effect of the first access, and whether all accesses are reads.
+/// A frame's use of a resource: whether the first access needs earlier contents, and whether all accesses are reads.
 #[derive(Clone, Debug)]
 pub(crate) struct FirstUse {
     resource: Resource,

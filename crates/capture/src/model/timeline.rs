@@ -65,7 +65,7 @@ impl Cells {
     }
 }
 
-/// Follows the contents of every resource of the captured frame, by key.
+/// Follows the contents of every resource of the compared frames, by key.
 pub(crate) fn follow(frames: ComparedFrames<'_>) -> HashMap<usize, FollowedContents> {
     let mut uses: HashMap<usize, (Resource, Vec<ContentUse>)> = HashMap::new();
     let in_order = [

@@ -146,7 +146,7 @@ impl SubmittedTimes {
         }
     }
 
-    /// Returns true if values may still come.
+    /// Returns true if values have not been read, but may still become available.
     pub(crate) fn is_pending(&self) -> bool {
         matches!(*self.state(), TimesState::Pending | TimesState::Complete)
     }

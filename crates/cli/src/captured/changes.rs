@@ -58,7 +58,7 @@ const MAX_CHANGES: usize = 5;
 /// The maximum number of resources listed per change.
 const MAX_DETAILS: usize = 8;
 
-/// Returns the changes that save the most, at most five.
+/// Returns at most five changes, in descending order of the traffic that they save.
 pub(super) fn proposed(
     plan: &Plan,
     best: &ArrangedPlan<'_>,
@@ -368,7 +368,7 @@ pub(super) fn of_description(
             format!(" as a separate image ({value} of its contents)")
         });
         format!(
-            "{}, which moves {}: {words}{apart}",
+            "{} ({} of memory traffic): {words}{apart}",
             described(frame, whole),
             amount(moves)
         )

@@ -55,7 +55,7 @@ pub(crate) struct CaptureReport {
     async_compute: String,
     /// Labels and values: the frame, its device, its passes, the share of accessed bytes that was followed, and the evidence for lifetimes.
     facts: Vec<(&'static str, String)>,
-    /// Everything that was not followed, checked or measured.
+    /// Sentences about everything that the device cannot run, or that was not followed, checked or measured.
     limits: Vec<String>,
 }
 
@@ -284,7 +284,7 @@ fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> (&'static st
     }
 }
 
-/// The rule that keeps resources out of tile memory, in terms of Vulkan.
+/// Returns the reason why resources are not in tile memory, in terms of Vulkan, as the end of a sentence.
 fn not_tile(why: OffChipReason) -> &'static str {
     match why {
         OffChipReason::NoTileHeap => "could be in tile memory, which this device does not have",
@@ -419,7 +419,7 @@ fn which_frame(capture: &Capture) -> String {
     }
 }
 
-/// Everything that was not followed, checked or measured.
+/// Returns sentences about everything that the device cannot run, or that was not followed, checked or measured.
 fn not_known(frame: &Frame, capture: &Capture, cannot_run: &[String]) -> Vec<String> {
     let mut all: Vec<String> = cannot_run
         .iter()

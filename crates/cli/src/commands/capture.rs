@@ -137,7 +137,7 @@ fn is_document(file: &Path) -> bool {
         .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
 }
 
-/// Prints the report of a frame that was captured earlier.
+/// Prints and writes the report of a frame that was captured earlier.
 fn report_again(arguments: &Arguments, document: &Path) -> Result<()> {
     let of_programs = [
         ("--frames", arguments.frames.is_some()),
@@ -157,7 +157,8 @@ fn report_again(arguments: &Arguments, document: &Path) -> Result<()> {
     written.inspect_err(|_| remove_empty(&folder, &created))
 }
 
-/// Plans captured frames, prints their reports, and writes `report.html` and `report.json`.
+/// Plans captured frames, prints their reports, writes `report.html` and `report.json`, and opens the page unless `--no-open` is given or standard output
+/// is not a terminal.
 fn write_reports(arguments: &Arguments, documents: &[PathBuf], folder: &Path) -> Result<()> {
     let (mut charts, mut reports) = (Vec::new(), Vec::new());
     for document in documents {
@@ -270,7 +271,7 @@ fn prepare(out: &Path) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The captured frames in a folder, by number.
+/// Returns the captured frames in a folder, in order of frame and device number.
 fn documents_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).map_err(|error| Error::of(folder.display(), error))?;
     let mut documents: Vec<(Vec<u64>, PathBuf)> = Vec::new();

@@ -99,7 +99,7 @@ fn invalid(plan: &Path, why: String) -> Error {
     ))
 }
 
-/// The frame as it was planned: resources are split into the values that the plan names.
+/// Returns the frame as it was planned: resources are split into the values that the plan names, and the arrangement is applied.
 fn executed(arguments: &Arguments, frame: &Frame, text: &str) -> Result<ExecutedFrame> {
     let plan: Value = serde_json::from_str(text).unwrap_or_default();
     let named: Vec<&str> = plan["resources"]

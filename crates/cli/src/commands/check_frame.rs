@@ -74,7 +74,8 @@ fn read(text: &str) -> Result<(String, Recording), String> {
     Ok((frame.name().to_owned(), capture.recording))
 }
 
-/// The reason that the command fails, if it does. Findings by the letter of the specification count as warnings if `listed` is true.
+/// Returns the reason why the command fails, for example because nothing was checked; `None` if it succeeds. Findings by the letter of the specification
+/// count as warnings if `listed` is true.
 fn failure(report: &CheckReport, listed: bool, fail_on: FailOn) -> Option<String> {
     if report.checked == 0 {
         return Some(NOTHING_CHECKED.to_owned());

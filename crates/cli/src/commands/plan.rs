@@ -143,7 +143,7 @@ pub(super) fn append_list(report: &mut String, title: &str, lines: &[String]) {
     }
 }
 
-/// Resources whose `tile_eligible` in the file contradicts the rules.
+/// Describes the resources whose `tile_eligible` in the file contradicts the rules.
 fn wrong_claims(imported: &ImportedFrame, plan: &Plan) -> Vec<String> {
     let frame = &imported.frame;
     let claims = frame.resource_ids().zip(frame.resources()).zip(&imported.claims);

@@ -259,7 +259,7 @@ fn network(arguments: &Arguments, path: &Path, text: &str) -> Result<Input> {
     Ok(tensors::chart(&Network::read(text, path, &options)?.document(path, &options)?).into())
 }
 
-/// Plans a frame, searches for advice, and sweeps over heap sizes.
+/// Plans a frame. Depending on `--detail` and `--sweep`, also searches for advice and plans the points of a sweep.
 fn planned(arguments: &Arguments, frame: &FrameArguments, text: &str) -> Result<Input> {
     let options = &frame.options;
     let imported = frame.frame_from(text, options.size)?;

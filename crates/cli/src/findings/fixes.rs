@@ -67,8 +67,7 @@ fn barrier(
     format!("a memory barrier {at}: {from} -> {to}")
 }
 
-/// The remedy of adding stages and accesses to the dependency that includes a layout transition; for a render pass, the dependency itself may have to be
-/// added.
+/// The remedy of adding stages and accesses to the barrier that includes a layout transition; for a render pass, to a subpass dependency.
 fn wider_transition(one: &ResourceUse, which: &str, scope: &str) -> String {
     let at = position(one);
     let of_subpass = match one.call.as_str() {
@@ -84,7 +83,7 @@ fn wider_transition(one: &ResourceUse, which: &str, scope: &str) -> String {
     }
 }
 
-/// A semaphore between two queues, or between a queue and the presentation engine.
+/// The remedy for unordered work on different queues, or for unordered presentation: a semaphore.
 fn semaphore(stages: vk::PipelineStageFlags2, first: Option<&ResourceUse>, second: &ResourceUse) -> String {
     let waits = format!(
         "submission {} waits for at {}",

@@ -142,7 +142,7 @@ fn shared_memory(finding: &Finding, first: &ResourceUse, earlier: &str) -> Strin
     format!("{what}{memory}")
 }
 
-/// The verb for the earlier write: past tense only if it is ordered, and so has certainly ended.
+/// The verb for the earlier write: `writes` if the commands are unordered, since it may not have ended; otherwise `wrote`.
 fn written(finding: &Finding) -> &'static str {
     match finding.problem {
         Problem::Unordered => "writes",

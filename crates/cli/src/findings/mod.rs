@@ -58,7 +58,7 @@ pub(crate) fn text(frame: &str, report: &CheckReport, listed: bool) -> String {
     text
 }
 
-/// The findings of one verdict.
+/// The findings with this verdict.
 pub(crate) fn of_verdict(report: &CheckReport, verdict: Certainty) -> impl Iterator<Item = &Finding> {
     let findings = report.findings.iter();
     findings.filter(move |finding| finding.verdict == verdict)
@@ -192,7 +192,7 @@ fn gap(one: &UncheckedAccesses) -> String {
     }
 }
 
-/// The resources that unchecked accesses may refer to: ``resources `a`, `b` and 2 others``.
+/// The resources that unchecked accesses may refer to: ``resources `a`, `b` and 2 others``, or `any of 4 resources` if none is named.
 fn resources(one: &UncheckedAccesses) -> Option<String> {
     let quoted = |name: &String| format!("`{}`", clean(name));
     let mut names: Vec<String> = one.resources.iter().map(quoted).collect();

@@ -69,7 +69,7 @@ pub(super) fn position(one: &ResourceUse) -> String {
     }
 }
 
-/// A command and its action, with the description of the resource if `is_new` is true.
+/// A command with its context and its action; includes the description of the resource if `is_new` is true.
 pub(super) fn command(one: &ResourceUse, is_new: bool) -> String {
     let mut context = Vec::new();
     if one.submission > 0 {
@@ -261,7 +261,7 @@ fn operation(action: Action) -> String {
     }
 }
 
-/// The name of an image's layout before a transition.
+/// The term for an image's layout before a transition: `initial layout` in a render pass, `old layout` in a barrier.
 pub(super) fn before_transition(one: &ResourceUse) -> &'static str {
     match is_of_render_pass(one) {
         true => "initial layout",

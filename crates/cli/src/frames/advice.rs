@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 
 /// The best combinations of changes to a frame, and the resources that its plan keeps out of tile memory.
 pub(crate) struct Advice<'a> {
-    /// Combinations of changes, sorted by the share of the traffic on chip, largest first.
+    /// Combinations of changes, in descending order of the bytes that they save, minus their charges.
     pub(crate) combinations: Vec<Combination<'a>>,
     /// The result of the search with all allowed changes that leave the description unchanged.
     pub(crate) as_described: SearchResult,
@@ -29,8 +29,9 @@ pub(crate) struct Combination<'a> {
 /// Maximum number of combinations in a report.
 const COMBINATIONS: usize = 5;
 
-/// Searches with each kind of change by itself, with all kinds except strips, with those that leave the description unchanged, and with all. Omits
-/// combinations that keep no more on chip, and those that lead to the same arrangement as an earlier one.
+/// Searches with each kind of change by itself, with all kinds except strips, with those that leave the description unchanged, and with all. Returns the
+/// best [`COMBINATIONS`] of them, and the result of the search that leaves the description unchanged. Omits combinations without a gain, and those that
+/// lead to the same arrangement as an earlier one.
 fn combinations<'a>(
     described: DescribedPlan<'a>,
     limits: &Limits,
@@ -63,7 +64,8 @@ fn combinations<'a>(
 }
 
 impl<'a> Advice<'a> {
-    /// Searches for arrangements of the described frame, and lists the resources that the plan keeps out of tile memory.
+    /// Searches for arrangements of the described frame, and lists the resources that the plan keeps out of tile memory although a change could move them
+    /// there.
     pub(crate) fn of(described: DescribedPlan<'a>, plan: &Plan, limits: &Limits) -> Result<Advice<'a>> {
         let (combinations, as_described) = combinations(described, limits)?;
         let kept_out = plan.frame.resource_ids().filter_map(|id| {
@@ -89,7 +91,7 @@ impl<'a> Advice<'a> {
     }
 }
 
-/// A plan as JSON, with its advice in the field `advice`, and its arrangement in the field `arrangement`.
+/// A plan as JSON, with advice in the field `advice` if there are `limits`, and the arrangement, if any, in the field `arrangement`.
 pub(crate) fn with_advice(
     described: DescribedPlan<'_>,
     arranged: Option<&ArrangedPlan<'_>>,

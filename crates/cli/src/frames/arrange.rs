@@ -209,7 +209,7 @@ impl ArrangeOptions {
         }
     }
 
-    /// Arranges the frame as the options request, and plans it; `None` if they request no arrangement.
+    /// Arranges the frame as the options request, plans it, and saves the arrangement if requested; `None` if the options request no arrangement.
     pub(crate) fn arrange<'a>(
         &self,
         options: &'a FrameOptions,
@@ -424,7 +424,7 @@ fn moved<T: Ord>(order: &[T]) -> Vec<usize> {
     (0..order.len()).filter(|&at| is_moved[at]).collect()
 }
 
-/// Savings and costs in words: `saves 1 B per frame, costs 2 B for halos, computes 1.20 times the pixels`.
+/// Savings and costs in words: `saves 1 B per frame, costs 2 B for halos, computes 1.20 times as many texels as described`.
 pub(crate) fn figures(found: &SearchResult) -> String {
     let mut words = format!("saves {} per frame", saves(found));
     for (bytes, what) in [
@@ -436,7 +436,11 @@ pub(crate) fn figures(found: &SearchResult) -> String {
             words += &format!(", costs {bytes} for {what}");
         }
     }
-    words + &format!(", computes {:.2} times the pixels", found.traffic.shaded)
+    words
+        + &format!(
+            ", computes {:.2} times as many texels as described",
+            found.traffic.shaded
+        )
 }
 
 impl ArrangedPlan<'_> {

@@ -7,7 +7,7 @@ use tileheap::units::Bytes;
 
 use crate::values::{percent, share};
 
-/// The reason why a resource is not divided into strips, or the cost of dividing it.
+/// The reason why a resource is not divided into strips or, if its strips cost too much, their minimum number.
 fn cap_in_words(cap: &ResourceCap) -> String {
     match &cap.why {
         CannotGroup::NothingInside => {
@@ -17,7 +17,7 @@ fn cap_in_words(cap: &ResourceCap) -> String {
     }
 }
 
-/// The resources that no run of strips can hold, as JSON.
+/// The resources that tile memory can hold neither as a whole nor in strips, or in strips only at a cost, as JSON.
 pub(super) fn caps_document(plan: &Plan, found: &SearchResult) -> Value {
     let caps = found.caps.iter().map(|cap| {
         json!({

@@ -159,7 +159,8 @@ impl FrameOptions {
         Ok(broken.iter().map(ToString::to_string).collect())
     }
 
-    /// Plans a frame in which each value of a resource is separate.
+    /// Plans a frame after separating the values of its resources (see [`with_values`]). Fails if the frame breaks rules on the device, unless
+    /// `--ignore-unsupported` is given.
     pub(crate) fn plan(&self, imported: &ImportedFrame, profile: &DeviceProfile) -> Result<Checked<Plan>> {
         reject_unsupported(&imported.frame, &self.frame_limits(profile))?;
         let executed = with_values(&imported.frame, &self.frame_limits(profile))?;

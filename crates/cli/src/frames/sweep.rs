@@ -15,7 +15,7 @@ use crate::values::Sweep;
 /// Number of points of a sweep.
 const POINTS: u32 = 23;
 
-/// Plans the frame in `text` at every size of a range, or arranges it at every cost.
+/// Plans the frame in `text` at [`POINTS`] heap sizes or extents in a range, or arranges it at [`POINTS`] costs of repeating a pass.
 pub(crate) fn sweep(
     arguments: &FrameArguments,
     text: &str,
@@ -74,7 +74,7 @@ fn between(from: u64, to: u64, step: u32) -> u64 {
     from + ((u128::from(to - from) * u128::from(step)) / u128::from(POINTS - 1)) as u64
 }
 
-/// Searches for the best arrangement at every cost of repeating a pass.
+/// Arranges the frame at [`POINTS`] costs of repeating a pass.
 fn repeats(
     arguments: &FrameArguments,
     text: &str,

@@ -78,8 +78,8 @@ impl Network {
         }
     }
 
-    /// The traffic that on-chip memories of different sizes keep. The sizes start at a sixteenth of `--on-chip` and double until all traffic is kept, up to
-    /// sixteen times `--on-chip`.
+    /// The traffic that on-chip memories of different sizes keep; empty without `--on-chip`. The sizes start at a sixteenth of `--on-chip` and double
+    /// until all traffic is kept, up to sixteen times `--on-chip`.
     pub(crate) fn on_chip(&self, options: &TensorOptions) -> tileheap_tensor::Result<Vec<OnChip>> {
         let mut all = Vec::new();
         let given = options.on_chip.map_or(0, |given| u128::from(given.0));

@@ -139,7 +139,7 @@ fn memory(form: &str) -> Result<MemoryDesc> {
     })
 }
 
-/// A strategy of the tensor crate, or a pool of another runtime.
+/// A strategy that places tensors: one of [`all_strategies`].
 pub(crate) type Strategy = &'static dyn PlacementStrategy;
 
 /// All strategies: those that find offsets, those that use pools, and the one that follows the storage ids of the input.

@@ -71,7 +71,7 @@ pub(super) fn tables(plan: &Value) -> Vec<Table> {
         .collect()
 }
 
-/// A note for saved plans without advice.
+/// A note for plans that were saved without advice, for devices with a tile heap.
 pub(super) fn note(plan: &Value) -> Option<String> {
     let missing = plan["advice"].is_null() && plan["profile"]["tile"].is_object();
     missing.then(|| {

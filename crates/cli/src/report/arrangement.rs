@@ -88,7 +88,7 @@ fn draw(out: &mut String, arranged: &Value, (left, right): (f64, f64), inks: &In
     }
     let amount = |field: &str| amount(bytes(&arranged[field]));
     let note = format!(
-        "saves {} per frame; costs {} for repeated passes, {} for halos and {} for merged passes ({}); computes {:.2} times the pixels",
+        "saves {} per frame; costs {} for repeated passes, {} for halos and {} for merged passes ({}); computes {:.2} times as many texels",
         amount("saves_bytes"),
         amount("repeats_bytes"),
         amount("halos_bytes"),

@@ -240,7 +240,7 @@ impl Chart {
         self.panels.iter().filter(seen)
     }
 
-    /// Adds to each item the names of the items that share bytes with it.
+    /// Adds to each item the names of up to 12 items that share bytes with it, and the number of the others.
     pub(crate) fn name_sharers(&mut self) {
         const NAMED: usize = 12;
         let mut sharers: Vec<Vec<usize>> = vec![Vec::new(); self.items.len()];

@@ -227,7 +227,7 @@ fn bands(out: &mut String, curve: &Curve, ground: &Ground) {
     }
 }
 
-/// Draws the names of the first, the middle and the last position, and the mark.
+/// Draws the mark, and the names of the first, the middle and the last position; names that would overlap the mark or each other are omitted.
 fn feet(out: &mut String, curve: &Curve, (left, right): (f64, f64), y: f64, inks: &Inks) {
     let count = curve.at.len();
     let marked = curve.mark.as_ref().map(|(at, why)| {

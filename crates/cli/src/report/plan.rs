@@ -80,7 +80,8 @@ pub(crate) fn chart(plan: &Value) -> Chart {
     chart
 }
 
-/// One panel per heap: the tile heap, where every object starts at 0; and the other heaps, each with the plan's objects stacked, arenas first.
+/// One panel for the tile heap, where every object starts at 0; one for each other heap and one for lazily allocated memory, with the plan's objects
+/// stacked, arenas first.
 struct Panels {
     all: Vec<Panel>,
     /// For each object, the index of its panel, and its offset in that panel.

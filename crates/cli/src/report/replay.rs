@@ -26,7 +26,7 @@ pub(crate) fn chart(replay: &Replay) -> Chart {
     }
 }
 
-/// The policy with the least traffic, if there are several.
+/// The policy with the least mean traffic; `None` if there is only one policy.
 fn winner(replay: &Replay) -> Option<usize> {
     let policies = &replay.policies;
     let best = (0..policies.len()).min_by_key(|&index| policies[index].traffic.mean);

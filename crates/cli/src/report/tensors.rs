@@ -341,7 +341,7 @@ fn table_of_pools(panels: &[Panel], pools: &[Vec<Pool>], all: &[Tensor]) -> Tabl
     )
 }
 
-/// The table of strategies, smallest first.
+/// The table of strategies, in ascending order of bytes; those that failed come last.
 fn strategies(plan: &Tensors) -> Table {
     let mut compared: Vec<&Compared> = plan.strategies.iter().collect();
     compared.sort_by_key(|compared| match compared {

@@ -132,7 +132,7 @@ fn verdict(trace: &Trace, discards: usize, lost: u64) -> Verdict {
     Verdict::new(format!("{contents}; {messages}."), "", Vec::new())
 }
 
-/// The kinds of messages, the most frequent first.
+/// The table of the kinds of messages, the most frequent first; empty if there are no messages.
 fn messages(trace: &Trace) -> Vec<Table> {
     let mut kinds: Vec<(&String, &u64)> = trace.messages.iter().flatten().collect();
     kinds.sort_by_key(|&(id, count)| (std::cmp::Reverse(*count), id));

@@ -82,7 +82,7 @@ macro_rules! structure {
     };
 }
 
-/// The type in which a field is stored: the setter's argument unless another is named.
+/// The type in which a field is stored: the setter's argument type unless another type is specified.
 macro_rules! stored {
     ($argument:ty) => {
         $argument

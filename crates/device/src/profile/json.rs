@@ -61,14 +61,14 @@ impl DeviceProfile {
     }
 }
 
-/// Writes the JSON document described above.
+/// Writes the profile in its JSON format, as [`DeviceProfile::to_json`] does.
 impl Serialize for DeviceProfile {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         ProfileJson::new(self).serialize(serializer)
     }
 }
 
-/// Reads and validates the JSON document described above.
+/// Reads a profile in its JSON format, and validates it.
 impl<'de> Deserialize<'de> for DeviceProfile {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<DeviceProfile, D::Error> {
         let json = ProfileJson::deserialize(deserializer)?;

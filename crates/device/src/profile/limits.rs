@@ -430,7 +430,7 @@ impl OptionalFeatures {
         .union(OptionalFeatures::TILE_SHADING_DISPATCH_TILE)
         .union(OptionalFeatures::TILE_SHADING_ATOMIC_OPS);
 
-    /// Vulkan's name of one of these features.
+    /// Vulkan's name of a single feature; empty for any other set of features.
     pub fn name(self) -> &'static str {
         let found = Self::NAMES.iter().find(|(_, feature)| *feature == self);
         found.map_or("", |(name, _)| name)

@@ -53,7 +53,7 @@ const LEVEL_PADDING: (u64, u64) = (64, 16);
 pub const IMAGE_ALIGNMENT: Alignment = Alignment::new(4096).unwrap();
 
 impl TileHeap {
-    /// The tile requirements of an image; `None` if it is outside the set that every implementation accepts.
+    /// The tile requirements of an image; `None` if it is outside the set that every implementation accepts, or if the size of its format is unknown.
     ///
     /// That set: 2D, one mip level, one layer, one sample, optimal tiling, no flags except `ALIAS`, no usage except sampled,
     /// storage and attachments. Drivers may accept more.
@@ -85,7 +85,7 @@ impl TileHeap {
         })
     }
 
-    /// The tile requirements of a buffer: its size rounded up to whole blocks; `None` if its usage or flags are not permitted.
+    /// The tile requirements of a buffer: its size rounded up to whole blocks; `None` if the size is 0, or if its usage or flags are not permitted.
     ///
     /// Source: VUID-VkBufferCreateInfo-usage-10763 (flags), VUID-VkBufferCreateInfo-usage-10764 (usage). That buffers
     /// take whole blocks is an assumption: no size was read.

@@ -85,7 +85,7 @@ recorded_commands! {
         }
     };
 
-    /// Records the bound descriptor sets.
+    /// Records the bound descriptor sets, and their dynamic offsets if any tracked buffer can be bound with one.
     vkCmdBindDescriptorSets(
         commands, point, layout, first, count, sets, offset_count, offsets
     ) => commands DeviceTable unless ((offset_count == 0 || !recorder.device.resources.has_dynamic()) && recorder.at_once(|recording| {

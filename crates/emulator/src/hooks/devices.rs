@@ -219,7 +219,7 @@ fn warn(device: &Device, request: &Request, validation_is_below: bool) {
     }
 }
 
-/// Waits for the layer's submissions on a device, and destroys the layer's objects.
+/// Reports the repeated mistakes of a device, waits for the layer's submissions, and destroys the layer's objects.
 fn close(device: &Device) {
     if let Some(check) = &device.check {
         let repeated = check.followed().repeated();

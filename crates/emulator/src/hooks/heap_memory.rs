@@ -158,7 +158,7 @@ impl HeapMemory {
         }
     }
 
-    /// Records commands that overwrite `[first, end)` with poison: its contents are undefined from here on.
+    /// Records commands that overwrite the bytes in use of `[first, end)` with poison: their contents are undefined from here on.
     pub(crate) fn record_poison(&self, driver: &Driver, commands: vk::CommandBuffer, first: u64, end: u64) {
         let Some(made) = self.made.get() else { return };
         let Some((first, end)) = self.heap.words(first, end) else {
@@ -241,7 +241,7 @@ impl HeapMemory {
 type Scope = (vk::PipelineStageFlags, vk::AccessFlags);
 
 const FILL: Scope = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
-/// The fills of all commands before or after a barrier.
+/// A scope that contains the fills of all commands before or after a barrier.
 const FILLS: Scope = (
     vk::PipelineStageFlags::ALL_COMMANDS,
     vk::AccessFlags::TRANSFER_WRITE,

@@ -124,7 +124,7 @@ impl Instance {
         lock(&self.reporter.listeners).retain(|listener| listener.handle != handle);
     }
 
-    /// The query results of a physical device; queried on first use.
+    /// The query results of a physical device, which is queried on first use, and again if a query failed.
     pub(crate) fn physical(&self, handle: vk::PhysicalDevice) -> Arc<PhysicalDeviceInfo> {
         let known = |physical: &Mutex<HashMap<_, Arc<PhysicalDeviceInfo>>>| {
             physical

@@ -67,7 +67,7 @@ entry_points! {
         unsafe { enumerate::layers(Layer::loaded().desc(), count, out) }
     }
 
-    /// Lists the driver's extensions and the layer's.
+    /// Lists the driver's extensions and, if the layer emulates them on the device, its own; only its own if `layer` names the layer.
     vkEnumerateDeviceExtensionProperties(handle, layer, count, out) {
         if handle == vk::PhysicalDevice::null() {
             return fill!(&listed_extensions(), count, out);
@@ -91,7 +91,7 @@ entry_points! {
 
 export_enumerations!();
 
-/// The extensions that the layer adds to devices: those of the emulator.
+/// The device extensions of the loaded layer: those of the emulator; none for the aliasing layer.
 fn listed_extensions() -> Vec<vk::ExtensionProperties> {
     match Layer::loaded() {
         Layer::Emulator => own_extensions().to_vec(),

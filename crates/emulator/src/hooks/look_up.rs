@@ -94,7 +94,8 @@ fn own_command(name: &CStr) -> Option<(EntryPoint, IsEnabled)> {
 
 entry_points! {
     of InstanceTable:
-    /// Returns the layer's entry point of that name if the next layer has the command too, otherwise the next layer's.
+    /// Returns the layer's entry point if the layer hooks the command and the next layer has it, or if the layer emulates the command; otherwise the next
+    /// layer's.
     vkGetInstanceProcAddr(handle, name) {
         // SAFETY: Valid usage: a C string.
         let wanted = unsafe { CStr::from_ptr(name) };

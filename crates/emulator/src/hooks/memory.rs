@@ -64,7 +64,7 @@ import_queries! {
 macro_rules! binds {
     ($($one:ident, $several:ident($field:ident) in $map:ident;)+) => {
         device_entry_points! {$(
-            /// Binds the resource to the heap's memory if the object is tile memory.
+            /// Binds the resource, to the heap's memory if the object is tile memory, and tracks the binding.
             $one(handle, resource, object, offset) |device| {
                 let known = device.resources.$map.get(resource.as_raw());
                 match tile_objects::place(&device, known.clone(), Object::of(resource), object, offset) {
@@ -201,14 +201,14 @@ fn is_bound_in_parts(p_next: *const c_void) -> bool {
         || chained!(p_next => vk::BindBufferMemoryDeviceGroupInfo<'_>).is_some()
 }
 
-/// Memory requirements of a resource that the driver does not report.
+/// The properties of a resource on which its emulated memory requirements depend.
 struct Needs {
     /// Requirements in the tile heap; `None` if the resource cannot be placed there.
     tile: Option<TileRequirements>,
     is_transient: bool,
 }
 
-/// Completes the requirements of a resource: remaps the memory types, adds the tile type, and fills in the tile requirements.
+/// Completes the requirements of a resource: remaps the memory types, adds the emulated ones that it supports, and fills in the tile requirements.
 fn complete(device: &Device, out: *mut vk::MemoryRequirements2<'_>, needs: Needs) {
     let out = given!(mut out);
     let (bits, tile_needs) = (out.memory_requirements.memory_type_bits, needs.tile);

@@ -214,7 +214,8 @@ pub(super) type Barriers<'a> = (
     &'a [vk::ImageMemoryBarrier<'a>],
 );
 
-/// Tracks a Vulkan 1.0 barrier for all memory, if the previous barrier had the same scopes; otherwise does nothing and returns `false`.
+/// Tracks a Vulkan 1.0 barrier for all memory, if the last dependency has the same scopes and no waiting or allocation is needed; otherwise does nothing
+/// and returns `false`.
 #[inline(always)]
 pub(super) fn repeat_barrier(
     recorder: &Recorder,

@@ -12,7 +12,7 @@ use tileheap_units::spread;
 use super::device::Device;
 use crate::model::resources::{MemoryBinding, Resource};
 
-/// Registers an allocation; memory that other programs may access is not tracked.
+/// Marks a new memory object as untracked if it is exported or imported, since other programs may access it.
 pub(crate) fn allocated(
     device: &Device,
     info: &vk::MemoryAllocateInfo<'_>,
@@ -34,7 +34,7 @@ fn is_external(info: &vk::MemoryAllocateInfo<'_>) -> bool {
         || chained!(info.p_next => vk::ImportMemoryZirconHandleInfoFUCHSIA<'_>).is_some()
 }
 
-/// Binds a resource to ordinary memory, if ordinary memory is checked.
+/// Tracks the binding of a resource to ordinary memory, if ordinary memory is checked and `memory` is not external.
 pub(crate) fn bind(device: &Device, resource: Option<Arc<Resource>>, memory: vk::DeviceMemory, offset: u64) {
     let (Some(check), Some(resource)) = (&device.check, resource) else {
         return;

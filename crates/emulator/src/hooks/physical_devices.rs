@@ -121,7 +121,7 @@ physical_entry_points! {
         call_down!(instance.next, vkGetPhysicalDeviceExternalBufferProperties(handle, info, out));
     }
 
-    /// Lists the layer, followed by the tools of the next layers.
+    /// Lists the layer, if it emulates an extension on the device, followed by the tools of the next layers.
     vkGetPhysicalDeviceToolProperties(handle, count, out) |instance, physical| {
         let next = &instance.next;
         let room = given!(mut count);

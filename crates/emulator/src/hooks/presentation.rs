@@ -16,7 +16,7 @@ fn acquired(device: &Device, result: vk::Result, semaphore: vk::Semaphore, fence
 }
 
 device_entry_points! {
-    /// Records that the presentation engine waits for the semaphores.
+    /// Records that the presentation engine waits for the semaphores, and signals the fences.
     vkQueuePresentKHR(queue, info) |device| {
         let given = given!(info);
         let waits = array!(given.p_wait_semaphores, given.wait_semaphore_count);

@@ -28,7 +28,7 @@ device_entry_points! {
         }
     }
 
-    /// Adds poison between command buffers and after batches that use tile memory.
+    /// Tracks the batches, and submits them with poison and semaphores if any uses tile memory.
     vkQueueSubmit(queue, count, infos, fence) |device| {
         let as_given = || call_down!(device.driver.commands, vkQueueSubmit(queue, count, infos, fence));
         let Some(check) = &device.check else { return as_given() };
@@ -49,7 +49,7 @@ device_entry_points! {
         })
     }
 
-    /// Tracks the semaphores of the operation, which order other submissions.
+    /// Tracks the semaphores of the operation, which order other submissions, and records that writes through sparse resources are not tracked.
     vkQueueBindSparse(queue, count, infos, fence) |device| {
         let as_given = || call_down!(device.driver.commands, vkQueueBindSparse(queue, count, infos, fence));
         let Some(check) = &device.check else { return as_given() };

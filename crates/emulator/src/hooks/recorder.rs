@@ -272,7 +272,7 @@ impl Recorder {
         self.device.reporter.report_all(messages);
     }
 
-    /// Binds a tile memory object, or unbinds with null.
+    /// Binds a tile memory object, or unbinds with null. Returns a finding if `memory` is not tile memory.
     pub(crate) fn bind(&self, recording: &mut Recording, memory: vk::DeviceMemory) -> Option<Finding> {
         let size = self.device.resources.object_size(memory);
         recording.bind(memory.as_raw(), size);
@@ -291,7 +291,7 @@ impl Recorder {
         }
     }
 
-    /// Poisons bytes that become undefined at this command, outside a render pass.
+    /// Traces a discard outside a render pass and, if poisoning is enabled, poisons its bytes.
     pub(crate) fn poison(&self, discard: Discard) {
         let Some(tile) = self.tile() else { return };
         if let Some(trace) = &tile.trace {
@@ -411,7 +411,7 @@ fn transfer(
     device.reporter.report_all(findings);
 }
 
-/// Checks a draw that may read the attachments that it draws to, or a command that clears attachments.
+/// Logs a draw that may read the attachments that it draws to, which is checked unless an earlier check applies, or a command that clears attachments.
 #[cold]
 fn read_and_draw(
     recorder: &Recorder,
@@ -441,7 +441,7 @@ fn read_and_draw(
     }
 }
 
-/// Checks a draw or dispatch, including its fetches from tracked vertex, index and parameter buffers.
+/// Logs a draw or dispatch and its fetches from tracked vertex, index and parameter buffers, and checks it unless an earlier check applies.
 #[cold]
 fn fetch_and_check(
     recorder: &Recorder,

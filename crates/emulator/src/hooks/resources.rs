@@ -144,7 +144,7 @@ pub(super) fn note_sharing(device: &Device, concurrent: &Sharded<()>, handle: u6
     }
 }
 
-/// Registers a new image, if it has the tile usage bit or ordinary memory is checked.
+/// Registers the sharing mode of a new image and, if it has the tile usage bit or can be tracked in ordinary memory, the image.
 fn remember_image(
     device: &Device,
     handle: vk::Image,
@@ -237,7 +237,7 @@ const FETCHED: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
         | vk::BufferUsageFlags::INDIRECT_BUFFER.as_raw(),
 );
 
-/// Registers a new buffer, if it has the tile usage bit or ordinary memory is checked.
+/// Registers the sharing mode of a new buffer and, if it has the tile usage bit or can be tracked in ordinary memory, the buffer.
 fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateInfo<'_>) {
     note_sharing(
         device,

@@ -13,7 +13,7 @@ use crate::model::order::followed::FollowedBatch;
 use crate::model::submissions::{ApplicationBatch, Batch, Submission};
 use crate::model::trace::Trace;
 
-/// Adds the properties of the command buffers to a batch of the application.
+/// Determines whether a batch of the application uses tile memory.
 pub(crate) fn given(batch: layer::Batch, is_fixed: bool) -> ApplicationBatch {
     let uses_tile =
         |commands: &vk::CommandBuffer| recorder(*commands).is_some_and(|recorder| recorder.lock().uses_tile);
@@ -24,7 +24,7 @@ pub(crate) fn given(batch: layer::Batch, is_fixed: bool) -> ApplicationBatch {
     }
 }
 
-/// Tracks the order and the contents of batches that are about to be submitted.
+/// Tracks the order and the contents of batches that are about to be submitted, and returns the findings.
 fn follow(check: &Check, submission: &Submission<'_>, fence: vk::Fence) -> Vec<Finding> {
     let family = check.queues.family(submission.queue);
     let logs = |batch: &ApplicationBatch| {

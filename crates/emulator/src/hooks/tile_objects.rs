@@ -18,8 +18,8 @@ use crate::tables::messages::MessageId;
 /// Size in bytes of the driver's allocation whose handle represents a tile memory object.
 const HANDLE_BYTES: u64 = 4096;
 
-/// Allocates memory: for tile memory, a small allocation that only provides a handle; otherwise memory of the remapped
-/// type.
+/// Allocates memory: for tile memory, a small allocation that only provides a handle, or a full one if the feature is not enabled; otherwise memory of
+/// the remapped type.
 pub(crate) fn allocate(
     device: &Device,
     info: &vk::MemoryAllocateInfo<'_>,
@@ -120,7 +120,7 @@ pub(crate) fn lazy_commitment(device: &Device, memory: vk::DeviceMemory) -> Opti
     (device.lazy_bits(u32::MAX) != 0 || device.resources.object_size(memory).is_some()).then_some(0)
 }
 
-/// Returns the memory to bind in the driver: the heap's if `memory` is tile memory, otherwise the application's.
+/// Returns the memory to bind in the driver: the application's, or the heap's if `memory` is tile memory, where the placement is then tracked.
 ///
 /// # Errors
 /// Returns `ERROR_OUT_OF_DEVICE_MEMORY` if the resource cannot be placed there.

@@ -52,7 +52,7 @@ entry_points! {
     }
 }
 
-/// The size of a tile of dynamic rendering, with `reserved` bytes reserved.
+/// The size of a tile of dynamic rendering with `reserved` bytes reserved, assuming 4 bytes per pixel for each attachment.
 pub(crate) fn tile_of_rendering(
     device: &Device,
     reserved: u64,

@@ -42,7 +42,7 @@ pub(crate) fn begin_rendering(
     }));
 }
 
-/// Tracks the beginning of an instance of a render pass object.
+/// Tracks the beginning of an instance of a render pass object, if it has tile shading.
 pub(crate) fn begin_pass(
     recorder: &Recorder,
     info: &vk::RenderPassBeginInfo<'_>,
@@ -130,8 +130,8 @@ fn interrupt(recorder: &Recorder, pass: &TilePass, record: impl FnOnce(&Device))
     true
 }
 
-/// Records a barrier that names stages which are invalid inside a render pass, by interrupting the tile shading pass. Returns `false` outside of
-/// such a pass.
+/// Records a barrier that includes stages that are invalid inside a render pass, by interrupting the tile shading pass. Returns `false` outside of such a
+/// pass, and if it cannot be interrupted.
 pub(crate) fn barrier_outside(recorder: &Recorder, record: impl FnOnce(&Device)) -> bool {
     let taken = recorder.lock().tile_pass.take();
     let Some(pass) = taken else { return false };
@@ -140,7 +140,7 @@ pub(crate) fn barrier_outside(recorder: &Recorder, record: impl FnOnce(&Device))
     is_recorded
 }
 
-/// Runs `dispatch` for every tile; returns `false` outside per-tile execution.
+/// Runs `dispatch` for every tile, or reports why that is impossible; returns `false` outside per-tile execution.
 fn each_tile(
     commands: vk::CommandBuffer,
     command: &'static str,
@@ -218,7 +218,7 @@ fn report(commands: vk::CommandBuffer, command: &'static str, reason: &str) {
     device.reporter.report_all([Finding { at, ..finding }]);
 }
 
-/// Begins or ends per-tile execution.
+/// Begins or ends per-tile execution; reports a finding outside of render passes with tile shading.
 fn set_per_tile(commands: vk::CommandBuffer, command: &'static str, per_tile: bool) {
     let recorder = recording_into(commands);
     let is_set = recorder.is_some_and(|recorder| {
@@ -251,7 +251,7 @@ entry_points! {
         set_per_tile(commands, "vkCmdEndPerTileExecutionQCOM", false);
     }
 
-    /// Dispatches the workgroups that cover a tile at the shader's rate.
+    /// Dispatches, for every tile, the workgroups that cover it at the shader's rate.
     vkCmdDispatchTileQCOM(commands, _info) {
         const NAME: &str = "vkCmdDispatchTileQCOM";
         let rate = recording_into(commands).and_then(|recorder| {

@@ -133,7 +133,7 @@ fn index_of_reachable(reachable: ReachableDescriptors) -> usize {
 }
 
 impl BoundSets {
-    /// Calls `access` for each set that the bound pipeline accesses, with the dynamic offsets of the set, if they are known. Returns the
+    /// Calls `access` for each binding that the bound pipeline accesses, with its set and the dynamic offsets of the set, if they are known. Returns the
     /// other writes that its shaders may perform.
     pub(crate) fn for_each_access(
         &self,
@@ -196,7 +196,7 @@ impl BoundSets {
         }
     }
 
-    /// Binds the dynamic offsets of sets, starting at the index of a set.
+    /// Binds the dynamic offsets of sets, starting at the index of a set. Offsets after a set of unknown layout stay unknown.
     pub(crate) fn bind_offsets(
         &mut self,
         point: vk::PipelineBindPoint,
@@ -237,8 +237,8 @@ impl BoundSets {
         point.pushed.push((number, set));
     }
 
-    /// The list of accesses of a draw or dispatch that was checked with its pipeline, its sets, its parameters and `state`, a hash of all other
-    /// relevant state; `None` if it was not checked yet.
+    /// The list of accesses of a draw or dispatch that was checked with its pipeline, its sets, its parameters and `state`, a hash of all other relevant
+    /// state; `None` if it has not been checked recently.
     #[inline]
     pub(crate) fn checked<'a>(
         &self,

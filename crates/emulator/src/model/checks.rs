@@ -348,8 +348,9 @@ fn overlap(one: &Resource, other: &Resource) -> bool {
     one.number == other.number || a.zip(b).is_some_and(share)
 }
 
-/// The accesses of a shader through a descriptor. An access is certain if some invocation provably performs it, the descriptor is the first of
-/// its binding, its part is known and the command acts. It covers the whole part if the invocations of the dispatch together do.
+/// The accesses of a shader through a descriptor. An access is certain if some invocation provably performs it, the descriptor is the first of its
+/// binding, its part is known and the command acts. A certain access covers the whole part if the invocations of the dispatch do so together, or if it
+/// reads an image in tile memory.
 fn logged(
     accessed: &DescriptorAccess,
     entry: &Entry,

@@ -144,7 +144,7 @@ impl Set {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes a descriptor; `resource` is `None` if the layer does not know the resource that the descriptor refers to.
+    /// Writes a descriptor, or removes it if `resource` is `None`: the layer does not know the resource that the new descriptor refers to.
     fn put(&self, binding: u32, element: u32, kind: vk::DescriptorType, resource: Option<DescribedPart>) {
         if resource.is_none() && self.count.load(Ordering::Relaxed) == 0 {
             return;

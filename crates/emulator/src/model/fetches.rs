@@ -260,7 +260,7 @@ impl Parameters {
     }
 }
 
-/// The bytes that a draw reads from a vertex buffer.
+/// The bytes that a draw reads from a vertex buffer; the whole bound range if the vertices or instances are unknown.
 fn vertices(
     bound: &BoundBuffer,
     buffer: &Resource,

@@ -12,7 +12,7 @@ pub(super) struct Elements {
     pub(super) count: u32,
 }
 
-/// The vertices or indices of a draw.
+/// The vertices or indices of a draw, or the workgroups of a dispatch or draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Drawn {
     /// Workgroups of a dispatch or of mesh shaders, and no vertices; the number of workgroups, unless it is in memory.
@@ -21,7 +21,7 @@ pub(super) enum Drawn {
     Vertices(Elements, Elements),
     /// Indices and instances: the index buffer selects the vertices.
     Indices(Elements, Elements),
-    /// Unknown: the parameters are in memory.
+    /// Unknown: the parameters are in memory, or the layer does not read them.
     Unknown { is_indexed: bool },
 }
 

@@ -110,8 +110,8 @@ impl Resource {
     }
 }
 
-/// Names a part's subresources: "aspect STENCIL, mip level 1". Aspects, levels and layers are left out if the image has only one of them; levels
-/// and layers also if the part has all of them. `None` if nothing is left, and for a buffer.
+/// Names a part's subresources: "aspect STENCIL, mip level 1". Aspects, levels and layers are left out if the image has only one of them; levels and
+/// layers also if the part has all of them. `None` if nothing is left, and for buffers and images with linear tiling.
 pub(crate) fn named_part(resource: &Resource, part: &ResourcePart) -> Option<String> {
     let (Tiling::Optimal(all), ResourcePart::Texels(part)) = (&resource.tiling, part) else {
         return None;
@@ -167,7 +167,7 @@ pub(crate) fn with_aspects(part: ResourcePart, other: &ResourcePart) -> Resource
     }
 }
 
-/// The aspects that a range names; color names every plane.
+/// The aspects of an image that a range specifies; all of them if the range specifies color, which names every plane, or none of them.
 fn named(aspects: vk::ImageAspectFlags, all: vk::ImageAspectFlags) -> vk::ImageAspectFlags {
     let own = aspects & all;
     if own.is_empty() || own.contains(vk::ImageAspectFlags::COLOR) {

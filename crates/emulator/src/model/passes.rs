@@ -36,7 +36,7 @@ pub(crate) struct BoundAttachment {
     is_covered: bool,
 }
 
-/// The attachments of `vkCmdBeginRenderPass`.
+/// The attachments of `vkCmdBeginRenderPass` whose images the layer knows.
 pub(crate) fn of_render_pass(
     resources: &Resources,
     info: &vk::RenderPassBeginInfo<'_>,
@@ -71,7 +71,7 @@ pub(crate) fn of_render_pass(
     attached
 }
 
-/// The attachments of `vkCmdBeginRendering`.
+/// The attachments of `vkCmdBeginRendering` whose images the layer knows.
 pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) -> Vec<BoundAttachment> {
     let views = &resources.image_views;
     let layers = rendered_layers(info.layer_count, info.view_mask);
@@ -202,7 +202,7 @@ pub(crate) struct PerformedOperations {
     pub(crate) stores: bool,
     /// True if draws may read attachments as input attachments without a render pass object.
     pub(crate) reads_locally: bool,
-    /// True if the instance has tile shading.
+    /// True if tile shading is enabled for the instance.
     pub(crate) is_tile_shading: bool,
 }
 
@@ -272,13 +272,15 @@ impl Attachment {
 /// The commands to record before a render pass instance, and the findings to report.
 #[derive(Default)]
 pub(crate) struct PassPrologue {
-    /// True if the guard must be recorded first: the render pass begins with the first action command that has tile memory bound.
+    /// True if the guard must be recorded first: the command that begins the render pass is the first action command with tile memory bound, and does
+    /// not resume another instance.
     pub(crate) guard: bool,
     pub(crate) discards: Vec<Discard>,
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Begins a render pass instance. Returns the contents that it discards at its beginning, and the findings.
+/// Begins a render pass instance. Returns whether the guard must be recorded before it, the contents that it discards at its beginning, and the
+/// findings.
 pub(crate) fn begin(
     recording: &mut Recording,
     attached: &[BoundAttachment],
@@ -459,8 +461,8 @@ fn shares_bytes(attached: &[BoundAttachment], index: usize) -> bool {
     })
 }
 
-/// Ends a render pass instance. Returns the bytes that become undefined, and findings about attachments whose memory
-/// object was never bound.
+/// Ends a render pass instance. Returns the bytes that become undefined (none if the instance is suspended), and findings about attachments whose
+/// memory object was not bound, unless a draw has reported them.
 pub(crate) fn end(recording: &mut Recording, command: &'static str) -> (Vec<Discard>, Vec<Finding>) {
     recording.at.act(command);
     let at = recording.at;
@@ -504,7 +506,7 @@ pub(crate) struct Secondary {
     pub(crate) order: Arc<Log>,
 }
 
-/// Runs one command buffer of `vkCmdExecuteCommands`; returns the bytes to poison before it, outside render passes.
+/// Runs one command buffer of `vkCmdExecuteCommands` in the model. Returns the bytes to poison before it; always `None` inside a render pass.
 pub(crate) fn execute(recording: &mut Recording, secondary: &Secondary) -> Option<Discard> {
     recording.uses_tile |= secondary.uses_tile;
     let discard = secondary
@@ -536,7 +538,8 @@ pub(crate) fn execute(recording: &mut Recording, secondary: &Secondary) -> Optio
     discard
 }
 
-/// Runs the first action command of a secondary command buffer with `entry` bytes bound.
+/// Applies the effects of a secondary command buffer to the contents of tile memory, given that `entry` bytes are bound at its first action command.
+/// Returns the bytes to poison before it; always `None` inside a render pass.
 fn enter(recording: &mut Recording, secondary: &Secondary, entry: u64) -> Option<Discard> {
     let (at, live) = (recording.at, recording.contents.live);
     if let Some(pass) = &mut recording.pass {
@@ -565,7 +568,8 @@ fn enter(recording: &mut Recording, secondary: &Secondary, entry: u64) -> Option
     discard
 }
 
-/// Resets the bound tile memory, which is undefined after `vkCmdExecuteCommands`; inside a render pass, only once the pass ends.
+/// Applies the effects of `vkCmdExecuteCommands` to the state: clears the push constants, and resets the bound tile memory, which is undefined
+/// afterwards; inside a render pass, it is only reset once the pass ends.
 pub(crate) fn executed(recording: &mut Recording) {
     recording.push_constants.clear();
     match &mut recording.pass {

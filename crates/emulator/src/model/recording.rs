@@ -72,7 +72,7 @@ impl ReportedOnce {
 /// A render pass instance.
 #[derive(Default)]
 pub(crate) struct Pass {
-    /// True if another instance resumes this one: nothing may be recorded in between.
+    /// True if another instance resumes this one: no action or synchronization command may be recorded in between.
     pub(crate) suspends: bool,
     /// Attachments whose memory object is not bound, until that is reported; each with the object that is bound
     /// instead.
@@ -81,7 +81,7 @@ pub(crate) struct Pass {
     pub(crate) attached: Vec<(u64, u64)>,
     /// Bytes that become undefined at the end of the instance.
     pub(crate) at_end: Vec<Discard>,
-    /// True if the instance runs secondary command buffers, after which the binding is unknown.
+    /// True if the instance has run secondary command buffers, after which the bound tile memory is undefined.
     pub(crate) ran_secondaries: bool,
     pub(crate) subpasses: Subpasses,
 }
@@ -113,7 +113,7 @@ impl Recording {
         }
     }
 
-    /// The list of accesses of a draw or dispatch; `None` if it may perform accesses that were not checked before.
+    /// The number of the access list of a draw or dispatch; `None` if it may perform accesses that have not been checked yet.
     #[inline]
     pub(crate) fn checked(
         &self,
@@ -185,7 +185,7 @@ impl Recording {
         self.checked_passes += 1;
     }
 
-    /// Logs a draw or dispatch with the same accesses as an earlier one.
+    /// Logs a draw or dispatch with the same accesses as an earlier one, unless they are already logged in this epoch.
     #[inline]
     pub(crate) fn access_again(&mut self, list: u32, command: &'static str) {
         if self.order.is_new(list) {
@@ -194,7 +194,7 @@ impl Recording {
         }
     }
 
-    /// Begins an epoch after per-tile dispatches that perform the accesses of a list: draws after them access the attachments again.
+    /// Begins an epoch after a per-tile dispatch whose access list is not empty: later draws access the attachments again.
     #[inline]
     pub(crate) fn after_dispatch(&mut self, reachable: ReachableDescriptors, list: u32) {
         if reachable == ReachableDescriptors::Dispatch && self.pass.is_some() && list != NOTHING {

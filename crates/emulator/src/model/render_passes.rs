@@ -96,7 +96,7 @@ pub(crate) fn is_resolved(one: &AttachmentUse) -> bool {
     matches!(one.role, Role::ResolveSource { .. } | Role::ResolveTarget { .. })
 }
 
-/// Returns each attachment that draws use, without repetition: an attachment that is also read as input has a single place in
+/// Returns the attachments that draws use, in ascending order and without repetition: an attachment that is also read as input has a single place in
 /// the tile.
 fn distinct(uses: &[AttachmentUse]) -> impl Iterator<Item = usize> + use<> {
     let drawn = uses.iter().filter(|one| !is_resolved(one));
@@ -210,7 +210,7 @@ fn attachment(description: &vk::AttachmentDescription2<'_>, is_resolve: bool) ->
     }
 }
 
-/// On-chip bytes of a pixel, including all samples.
+/// On-chip bytes of a pixel, including all samples; a sample of unknown size counts as 4 bytes.
 pub(crate) fn pixel_bytes(format: vk::Format, samples: vk::SampleCountFlags) -> u64 {
     texel_bytes(format).unwrap_or(4) * u64::from(samples.as_raw().max(1))
 }

@@ -43,8 +43,8 @@ impl Listener {
     }
 }
 
-/// The messengers of an instance. The layer calls them itself: vkSubmitDebugUtilsMessageEXT takes a lock that the loader holds while it creates and
-/// enumerates devices, when the layer also reports messages (loader 1.3.239: a deadlock).
+/// The messengers of an instance. The layer calls them itself, since it also reports messages while the loader creates and enumerates devices: the
+/// loader then holds a lock that `vkSubmitDebugUtilsMessageEXT` takes (a deadlock in loader 1.3.239).
 pub(crate) type Listeners = Arc<Mutex<Vec<Listener>>>;
 
 /// A message to pass to the application's messengers.
@@ -71,7 +71,7 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    /// Creates a reporter to the instance's messengers and to the destinations in the settings.
+    /// Creates a reporter for the instance's messengers and the destinations in the settings.
     pub(crate) fn new(listeners: Listeners, settings: &Settings, rules: Report) -> Reporter {
         let lines = settings
             .message_log
@@ -131,7 +131,7 @@ impl Reporter {
         self.call_back(&messages);
     }
 
-    /// Counts and logs findings. Returns messages for the application's messengers, to call once no lock is held.
+    /// Counts findings, and logs those that are to be reported. Returns the messages to pass to the application's messengers once no lock is held.
     pub(crate) fn log_all(&self, findings: impl IntoIterator<Item = Finding>) -> Vec<Message> {
         let findings = findings.into_iter();
         findings.filter_map(|finding| self.log_one(&finding)).collect()
@@ -240,7 +240,7 @@ impl Reporter {
         }
     }
 
-    /// Reports the repetition counts of mistakes that were reported once.
+    /// Logs how often mistakes that were reported once have been found again. The application's messengers are not called.
     pub(crate) fn report_repeated(&self, all: &[Repeated]) {
         for Repeated { id, text, times } in all {
             if !self.reports(*id) {

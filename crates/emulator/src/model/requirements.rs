@@ -7,8 +7,8 @@ use tileheap_units::{Alignment, Bytes};
 
 use crate::tables::emulation::{Emulation, ImageRequest};
 
-/// The tile heap requirements of an image with the tile usage bit, derived from the driver's requirements; `heap_type` is the driver's memory type for the
-/// heap.
+/// The tile heap requirements of an image, derived from the driver's requirements; `None` if it lacks the tile usage bit or cannot be in tile memory.
+/// `heap_type` is the driver's memory type for the heap.
 pub(crate) fn tile_image(
     emulation: &Emulation,
     heap_type: u32,
@@ -36,7 +36,7 @@ pub(crate) fn tile_image(
     enlarged(emulation, heap_type, model, driver)
 }
 
-/// The tile heap requirements of a buffer with the tile usage bit, derived from the driver's requirements.
+/// The tile heap requirements of a buffer, derived from the driver's requirements; `None` if it lacks the tile usage bit or cannot be in tile memory.
 pub(crate) fn tile_buffer(
     emulation: &Emulation,
     heap_type: u32,
@@ -50,7 +50,8 @@ pub(crate) fn tile_buffer(
     enlarged(emulation, heap_type, model.size.0, driver)
 }
 
-/// The model's size and alignment, enlarged until every offset they allow is valid in the driver.
+/// The model's size and alignment, enlarged until every offset that they allow is valid in the driver, and adjusted to the profile's quirks; `None`
+/// if the driver cannot bind the resource to the heap's memory.
 fn enlarged(
     emulation: &Emulation,
     heap_type: u32,

@@ -80,9 +80,9 @@ pub(crate) struct Resource {
     pub(crate) is_fetched: bool,
     /// True for an image that shaders can read as an input attachment.
     pub(crate) is_input: bool,
-    /// The sharing mode: exclusive contents need a transfer to another queue family.
+    /// The sharing mode: an exclusive resource needs an ownership transfer to keep its contents when another queue family uses it.
     pub(crate) sharing: SharingMode,
-    /// State of [`Resource::is_followed`].
+    /// The value that [`Resource::is_followed`] returns.
     pub(crate) follows: AtomicBool,
     /// The resource's binding to memory, if any.
     pub(crate) place: OnceLock<MemoryBinding>,
@@ -187,7 +187,7 @@ pub(crate) struct RenderPass {
     pub(crate) subpass_bytes: Vec<u64>,
     /// The uses of [`RenderPass::attachments`] in each subpass.
     pub(crate) uses: Vec<Vec<AttachmentUse>>,
-    /// The dependencies between different subpasses, and with commands outside.
+    /// The dependencies between different subpasses, and with commands outside the render pass.
     pub(crate) dependencies: Vec<PassDependency>,
     pub(crate) is_tile_shading: bool,
     /// The pass that resumes this one after an interruption.

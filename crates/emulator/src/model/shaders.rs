@@ -40,7 +40,7 @@ struct KeptCodes {
 }
 
 impl ShaderCodes {
-    /// Returns the code with these words. Equal words share one analysis.
+    /// Returns the code with these words. Modules with equal words share one analysis as long as the code is kept.
     pub(crate) fn get(&self, words: &[u32]) -> Arc<Code> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept.by_words.get(words) {
@@ -121,8 +121,8 @@ pub(crate) const UNKNOWN_SHADER: UnseenWrites = UnseenWrites::ADDRESSES.or(Unsee
 pub(crate) struct PipelineShaders {
     /// The accesses by stage, then those of the libraries that the pipeline is linked from.
     descriptors: Vec<Arc<[DescriptorAccess]>>,
-    /// The writes that the shaders may perform in addition to those through `descriptors`: by address, and through any descriptor if a shader
-    /// could not be read.
+    /// The writes that the shaders may perform in addition to those through `descriptors`: by address, and through any descriptor if a shader could
+    /// not be read or a library is not known.
     pub(crate) unseen_writes: UnseenWrites,
     /// The values that the shaders' guards compare and that are known at a dispatch: push constants, image sizes, array lengths.
     pub(crate) guard_values: Vec<GuardValue>,

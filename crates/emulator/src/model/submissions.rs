@@ -68,7 +68,7 @@ impl Queues {
         self.families.insert(queue.as_raw(), family);
     }
 
-    /// A queue's family.
+    /// A queue's family; 0 if it was not recorded.
     pub(crate) fn family(&self, queue: vk::Queue) -> u32 {
         self.families.get(queue.as_raw()).unwrap_or(0)
     }

@@ -28,7 +28,7 @@ pub(crate) enum ResumeState {
     },
 }
 
-/// The parameters of dynamic rendering that are needed to resume it, when all attachments are loaded.
+/// The parameters from which dynamic rendering is resumed; all attachments are then loaded.
 pub(crate) struct Rendering {
     layer_count: u32,
     view_mask: u32,
@@ -47,7 +47,7 @@ struct Target {
     store: vk::AttachmentStoreOp,
 }
 
-/// Returns true if a render pass has tile shading.
+/// Returns true if a structure in the chain enables tile shading.
 pub(crate) fn is_tile_shading(p_next: *const c_void) -> bool {
     let info = chained!(p_next => RenderPassTileShadingCreateInfoQCOM<'_>);
     info.is_some_and(|info| info.flags.contains(TileShadingRenderPassFlagsQCOM::ENABLE))

@@ -43,7 +43,7 @@ impl Trace {
             .write(&json!({"event": "bind", "commandBuffer": hex(commands), "bytes": bytes}));
     }
 
-    /// Writes that bytes become undefined.
+    /// Records that bytes become undefined.
     pub(crate) fn discard(&self, commands: u64, discard: Discard) {
         let Discard { first, end, reason } = discard;
         self.0.write(&json!({

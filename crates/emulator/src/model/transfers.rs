@@ -273,8 +273,8 @@ fn copied(
     }
 }
 
-/// The parts of a buffer that copies from or to an image use, with `true` if they use all of the part. This is not the case if many rows have gaps,
-/// or if the size of a texel is unknown: then the part is everything after the offset.
+/// The parts of a buffer that copies from or to an image use, each with `true` if the copy uses all of it. This is not the case if many rows have
+/// gaps. If the size of a texel is unknown, or a structure is chained to the region, the part is everything from the offset on.
 fn packed(buffer: &Resource, image: Option<&Resource>, regions: TexelRegions<'_>) -> Vec<UsedPart> {
     macro_rules! parts {
         ($regions:expr, |$one:ident| $is_plain:expr) => {{
@@ -362,7 +362,7 @@ fn block_of(format: vk::Format, aspect: vk::ImageAspectFlags) -> Option<TexelBlo
     })
 }
 
-/// The part that a fill or an update writes: `VK_WHOLE_SIZE` is rounded down to words.
+/// The part that a fill or an update writes: the size that `VK_WHOLE_SIZE` stands for is rounded down to whole words.
 fn filled(buffer: &Resource, offset: u64, size: u64) -> ResourcePart {
     match buffer.bytes(offset, size) {
         ResourcePart::Bytes(first, end) if size == vk::WHOLE_SIZE => {

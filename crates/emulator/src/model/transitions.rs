@@ -14,7 +14,8 @@ pub(crate) fn discards(from: vk::ImageLayout, to: vk::ImageLayout) -> bool {
     from == vk::ImageLayout::UNDEFINED && to != from
 }
 
-/// The bytes that a transition from `UNDEFINED` poisons: all bytes of a tile image, outside render passes.
+/// The bytes that a transition from `UNDEFINED` poisons: all bytes of a tile image if `range` covers the whole image and no render pass is active,
+/// otherwise none.
 pub(crate) fn from_undefined(
     recording: &Recording,
     resources: &Resources,

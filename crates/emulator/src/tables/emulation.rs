@@ -204,7 +204,7 @@ impl Emulation {
             && TILE_IMAGE_USES.contains(request.stencil_usage)
     }
 
-    /// Restricts a driver's result to the guaranteed set.
+    /// Restricts a driver's result to the guaranteed set, unless the profile goes beyond it, and to the size of the tile heap.
     pub(crate) fn limit(&self, properties: &mut vk::ImageFormatProperties) {
         if !self.profile.quirks.beyond_guaranteed {
             properties.max_mip_levels = 1;

@@ -78,8 +78,8 @@ fn stencil_usage_of(p_next: *const c_void) -> vk::ImageUsageFlags {
     }
 }
 
-/// Returns an image's create info with the flags and the usage that its chain replaces, and the usage of its stencil aspect: 0 if it is not
-/// separate.
+/// Returns an image's create info, with its flags and usage replaced by those in its chain, if any; and the usage of its stencil aspect: 0 if it is
+/// not separate.
 pub(crate) fn image<'a>(info: &vk::ImageCreateInfo<'a>) -> (vk::ImageCreateInfo<'a>, vk::ImageUsageFlags) {
     let mut copy = *info;
     copy.flags = flags_of(info.p_next, info.flags);
@@ -87,7 +87,7 @@ pub(crate) fn image<'a>(info: &vk::ImageCreateInfo<'a>) -> (vk::ImageCreateInfo<
     (copy, stencil_usage_of(info.p_next))
 }
 
-/// The image parameters of a format query, with the flags and the usage that its chain replaces.
+/// The image parameters of a format query, with flags and usage replaced by those in its chain, if any.
 pub(crate) fn image_request(info: &vk::PhysicalDeviceImageFormatInfo2<'_>) -> ImageRequest {
     ImageRequest {
         format: info.format,
@@ -99,7 +99,7 @@ pub(crate) fn image_request(info: &vk::PhysicalDeviceImageFormatInfo2<'_>) -> Im
     }
 }
 
-/// The usage in a query for sparse images.
+/// The usage in a query for sparse images, or the usage in its chain that replaces it.
 pub(crate) fn sparse_usage(info: &vk::PhysicalDeviceSparseImageFormatInfo2<'_>) -> vk::ImageUsageFlags {
     usage_of(info.p_next, info.usage)
 }
@@ -114,7 +114,7 @@ pub(crate) fn buffer_usage(p_next: *const c_void, plain: vk::BufferUsageFlags) -
     })
 }
 
-/// A buffer's create info with the usage that its chain replaces.
+/// A buffer's create info, with its usage replaced by the one in its chain, if any.
 pub(crate) fn buffer<'a>(info: &vk::BufferCreateInfo<'a>) -> vk::BufferCreateInfo<'a> {
     let mut copy = *info;
     copy.usage = buffer_usage(info.p_next, info.usage);

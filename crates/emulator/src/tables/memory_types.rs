@@ -140,9 +140,9 @@ impl MemoryTypes {
     }
 }
 
-/// Returns the index at which to insert a type with these flags: after every type whose flags are a strict subset of them, and before every
-/// type whose flags are a strict superset. If the driver's own order breaks this rule, there is no such index; the type then goes before the
-/// supersets.
+/// Returns the index at which to insert a type with these flags: after every type whose flags are a strict subset of them, and before every type
+/// whose flags are a strict superset; `position` selects one of several such indices. If the driver's own order breaks this rule, there is no such
+/// index; the type then goes before the supersets.
 fn type_index(
     entries: &[(TypeOrigin, vk::MemoryType)],
     flags: vk::MemoryPropertyFlags,

@@ -108,7 +108,7 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "possible",
         "Possible findings",
-        "Also reports missing order and lost contents that depend on something unknown, such as the elements that shaders access",
+        "Also reports missing dependencies and lost contents that depend on something unknown, such as the elements that shaders access",
         Kind::Bool(false),
     ),
     setting(
@@ -120,7 +120,7 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "repeats",
         "Repeated findings",
-        "Reports missing order and lost contents each time; by default, repetitions by commands of the same kind with the same resources are only counted",
+        "Reports every occurrence of a missing dependency or of lost contents; by default, repetitions by commands of the same kind with the same resources are only counted",
         Kind::Bool(false),
     ),
     setting(
@@ -213,7 +213,7 @@ pub(crate) static ALIASING_SETTINGS: &[SettingDesc] = &[
     setting(
         "repeats",
         "Repeated findings",
-        "Reports missing order and lost contents each time; by default, repetitions by commands of the same kind with the same resources are only counted",
+        "Reports every occurrence of a missing dependency or of lost contents; by default, repetitions by commands of the same kind with the same resources are only counted",
         Kind::Bool(false),
     ),
     setting(

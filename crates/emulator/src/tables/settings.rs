@@ -194,7 +194,7 @@ fn boolean(text: &str) -> Result<bool, String> {
     }
 }
 
-/// Parses a number of bytes; 0 keeps the profile's value.
+/// Parses a number of bytes, in which `_` and `,` may separate digits; 0 keeps the profile's value.
 fn bytes(text: &str) -> Result<u64, String> {
     text.replace(['_', ','], "")
         .parse()
@@ -220,7 +220,7 @@ fn report(text: &str) -> Result<Report, String> {
     }
 }
 
-/// The validation layers.
+/// The name of the validation layer.
 pub(crate) const VALIDATION: &std::ffi::CStr = c"VK_LAYER_KHRONOS_validation";
 
 /// Returns true if the environment enables validation, by name or by a pattern that contains "validation".

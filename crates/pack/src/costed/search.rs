@@ -125,7 +125,7 @@ pub(super) fn choice_at(problem: &Problem<'_>, items: Vec<u32>, offsets: Vec<u64
     choice
 }
 
-/// Returns the choice of `items`, in the cheapest placement found; `None` if they cannot be placed.
+/// Returns the choice of `items`, in the cheapest placement found; `None` if none is found.
 ///
 /// Takes at most a sixteenth of a budget of which `steps` were used, and adds the steps it takes to these.
 pub(super) fn choice_of(

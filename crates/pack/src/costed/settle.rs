@@ -52,7 +52,7 @@ struct Settler<'a> {
     floors: Vec<u64>,
     /// For each chosen item, its offset; `None` if it is not placed yet.
     offsets: Vec<Option<u64>>,
-    /// Placed items by ascending offset.
+    /// Placed items in ascending order of offset.
     placed: Vec<u32>,
     /// A placement must cost less than this.
     limit: Cost,

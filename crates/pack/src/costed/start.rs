@@ -18,7 +18,8 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// Returns the best of the given choice and those found by density or by loads. Adds the steps used to `steps`, which stays within `budget`.
+    /// Returns the best of the given choice and those found by density or by loads, in the cheapest placement found. Adds the steps used to `steps`,
+    /// which stays within `budget`.
     pub(super) fn of(problem: &Problem<'_>, given: PlacedChoice, budget: u64, steps: &mut u64) -> Start {
         let (mut choice, mut bound, mut prices) = (given, i128::MAX, None);
         if problem.has_exclusive() {

@@ -34,7 +34,8 @@ pub(crate) struct Decision {
     pub(crate) floor: u64,
 }
 
-/// Chooses a column in `columns`: among all valleys if the model allows it; otherwise only among the columns with the lowest floor.
+/// Chooses a column in `columns`: among all valleys if every piece stands in consecutive columns; otherwise only among the columns with the lowest
+/// floor.
 pub(crate) fn choose(
     model: &Model,
     state: &State,

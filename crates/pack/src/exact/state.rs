@@ -243,7 +243,7 @@ impl State {
         Ok(())
     }
 
-    /// Leaves the bytes below `floor` unused.
+    /// Raises the floor of a column to `floor`, and leaves the bytes below unused.
     pub(crate) fn skip(&mut self, model: &Model, column: u32, floor: u64) -> Result<(), DeadEnd> {
         let outcome = self.raise::<false>(model, column, floor);
         self.settled(model, outcome)

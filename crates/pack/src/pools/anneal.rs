@@ -1,4 +1,5 @@
-//! Simulated annealing: moves a unit that shares bytes at a cost to its cheapest place, which may cost slightly more than the current one.
+//! Simulated annealing: moves a unit that shares bytes at a cost, or although it must not, to its cheapest place, which may cost slightly more than
+//! the current one.
 //!
 //! Units may overlap during the search, at a price that rises while some do and falls while none do. The temperature falls in each round. The
 //! candidate offsets of a unit come from the starts and ends of units that it has edges with: between them the cost is constant. Arithmetic is in
@@ -109,7 +110,8 @@ impl<'a> Anneal<'a> {
         self.best.as_ref().map_or(u64::MAX, |best| best.soft_total)
     }
 
-    /// Runs for `steps` steps, cooling down to zero, until the best state costs no more than `enough`; returns the steps used.
+    /// Runs for at most `steps` steps, cooling down to zero; stops early once the best state costs no more than `enough` or `go_on` returns false.
+    /// Returns the steps used.
     ///
     /// `go_on` is called with the steps so far and the cost of the best state, and returns whether to continue.
     pub(super) fn run(
@@ -153,7 +155,7 @@ impl<'a> Anneal<'a> {
         self.step - first
     }
 
-    /// Keeps a state without overlaps if it is the cheapest so far; returns the cost of the best state.
+    /// Saves the current state if it has no forbidden overlaps and is the cheapest so far; returns the cost of the best state.
     fn keep(&mut self) -> u64 {
         let best = self.cost_of_best();
         if self.state.hard_total == 0 && self.state.soft_total < best {
@@ -163,7 +165,7 @@ impl<'a> Anneal<'a> {
         best
     }
 
-    /// Moves a unit that adds to the cost.
+    /// Moves a unit that adds to the cost to its cheapest other place, unless that raises the cost by too much for the temperature `heat`.
     fn move_one(&mut self, heat: u64) {
         let pays = |unit: u32| self.state.hard[unit as usize] > 0 || self.state.soft[unit as usize] > 0;
         let start = self.random.below(self.movable.len() as u64) as usize;
@@ -187,7 +189,7 @@ impl<'a> Anneal<'a> {
         }
     }
 
-    /// Returns the pool and offset of the smallest gap between the units that a unit must not share bytes with.
+    /// Returns the pool and offset of the smallest sufficient gap between the units that a unit must not share bytes with; `None` if there is none.
     fn tightest(&mut self, unit: u32) -> Option<(u32, u64)> {
         let of = &self.problem.units[unit as usize];
         let mut best: Option<(u64, u32, u64)> = None;

@@ -87,7 +87,7 @@ pub(super) fn lower_bound(problem: &PoolsProblem, capacities: &[u64], cliques: &
     bound
 }
 
-/// Returns cliques around each unit, their units by descending size.
+/// Returns cliques around each unit that is not a reserved range, each with its units in descending order of size.
 pub(super) fn cliques(problem: &PoolsProblem) -> Vec<Vec<u32>> {
     let seeds = 0..problem.units.len() as u32;
     let seeds = seeds.filter(|&seed| !problem.units[seed as usize].is_reserved);
@@ -124,7 +124,7 @@ fn clique(problem: &PoolsProblem, seed: u32, growth: Growth) -> Vec<u32> {
     clique
 }
 
-/// Returns the bytes by which a clique exceeds the capacity of its pools.
+/// Returns the bytes by which a clique exceeds the total capacity of the pools that its units may be placed in.
 fn excess(problem: &PoolsProblem, capacities: &[u64], clique: &[u32]) -> u64 {
     let units = clique.iter().map(|&unit| &problem.units[unit as usize]);
     let is_open = |pool: usize| units.clone().any(|unit| unit.pools.contains(&(pool as u32)));

@@ -38,7 +38,7 @@ pub(super) struct PoolUnit {
     /// The pools that the unit may be placed in.
     pub(super) pools: Vec<u32>,
     pub(super) is_reserved: bool,
-    /// Other units that must not share bytes with this one, or only at a cost; by ascending index.
+    /// Other units that must not share bytes with this one, or only at a cost; in ascending order of index.
     pub(super) edges: Vec<Edge>,
     pub(super) spans: Vec<Span>,
     /// The index of the item that errors name: the unit's first item.

@@ -112,7 +112,8 @@ impl Search<'_, '_> {
         units.filter(|unit| unit.low != unit.high).count() <= MAX_UNITS
     }
 
-    /// Searches exhaustively for packings below a cost if there are few units; returns whether the search was complete, and the best state.
+    /// Searches exhaustively for packings below a cost if there are few units; ends at the first packing if `any` is true. Returns whether the search
+    /// was complete, and the best state.
     fn search_few(&mut self, limit: u64, any: bool, steps: u64) -> (bool, Option<State>) {
         if !self.is_few() {
             return (false, None);
@@ -191,7 +192,8 @@ impl Search<'_, '_> {
         low
     }
 
-    /// Runs local search in rounds, until a packing is found if `any` is true, otherwise until none can be better.
+    /// Runs local search in rounds, for at most `steps` steps; stops early once a packing is found if `any` is true, otherwise once none can be
+    /// better.
     fn anneal(&mut self, steps: u64, any: bool) {
         let end = self.steps.saturating_add(steps).min(self.budget);
         let costs = self.problem.units.iter().flat_map(|unit| &unit.edges);

@@ -53,7 +53,7 @@ impl State {
         self.hard_total == 0
     }
 
-    /// Returns the violations and the penalties that a unit would have at an offset.
+    /// Returns the number of forbidden overlaps and the sum of the penalties of a unit placed at `offset` in `pool`.
     pub(super) fn overlaps(&self, problem: &PoolsProblem, unit: u32, pool: u32, offset: u64) -> (u32, u64) {
         let of = &problem.units[unit as usize];
         let (mut hard, mut soft) = (0, 0);

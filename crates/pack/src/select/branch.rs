@@ -47,8 +47,8 @@ pub(super) struct Branch<'a, 'b> {
 }
 
 impl<'a, 'b> Branch<'a, 'b> {
-    /// Finds the best choice by loads, starting from a good one; returns it with the steps left, and an upper bound on the weight of any choice. The
-    /// prices must be those of the task.
+    /// Searches for the heaviest choice by loads for about `budget` steps, starting from `start`. Returns the best choice found, the steps left, and an upper
+    /// bound on the weight of any choice. The prices must be those of the task.
     pub(super) fn search(
         prices: &'a mut Prices,
         task: &'a Task<'b>,
@@ -129,7 +129,8 @@ impl<'a, 'b> Branch<'a, 'b> {
         }
     }
 
-    /// Decides the offers that every better choice decides in the same way, since the other way loses more than `spare`.
+    /// Fixes the decisions that every better choice has in common: for each such offer, the opposite decision would lose more than `spare`. Stops at
+    /// [`MAX_IMPLIED`] implied decisions.
     fn imply(&mut self, spare: i128) {
         for index in 0..self.surpluses.len() {
             let surplus = self.surpluses[index];

@@ -1,4 +1,4 @@
-//! The choice by loads: goes column by column, and keeps every set of chosen items that may still be best.
+//! The choice by loads: a dynamic program that goes column by column, and keeps the sets of chosen items that may still be best, up to a maximum number.
 //!
 //! Prices turn a choice's weight into the bound minus its *losses*, none negative: an item chosen below its price, an item left out above its price,
 //! an unused byte of a priced column. A state records how many bytes of the chosen items stay live, and until when. Of equal states the one with the
@@ -44,7 +44,7 @@ struct ChosenItem {
 }
 
 const NOTHING: u32 = u32::MAX;
-/// The number of best states that every other state is compared with.
+/// Maximum number of states, the best ones, that every other state is compared with.
 const JUDGES: usize = 250;
 
 /// The scratch memory of passes.
@@ -57,7 +57,7 @@ pub(crate) struct LoadSearch {
     next_bytes: Vec<u64>,
     history: Vec<ChosenItem>,
     order: Vec<u32>,
-    /// Classes by descending end.
+    /// Classes in descending order of their ends.
     late_first: Vec<usize>,
     words: u64,
     pub(crate) steps: u64,
@@ -69,14 +69,15 @@ pub(crate) struct LoadSearch {
 const WORDS_PER_STEP: u64 = 1000;
 
 impl LoadSearch {
-    /// Returns the number of states per column that a budget of steps allows.
+    /// Returns the number of states per column that a budget of steps allows, but at least 16 and at most 2,000.
     pub(crate) fn width(offers: &[CandidateItem], columns: usize, budget: u64) -> usize {
         let (_, classes) = classes(offers, columns);
         let words = offers.len().max(1) as u64 * (classes as u64 + 16);
         (budget.saturating_mul(WORDS_PER_STEP) / words).clamp(16, 2000) as usize
     }
 
-    /// Returns the choice with the least loss, if that is at most `allowed`; keeps at most `width` states for each column.
+    /// Searches for the choice with the least loss, which must be at most `allowed`. Keeps about `width` states for each column, so that the result is not
+    /// always the best: see [`Chosen::exact`].
     ///
     /// `column_loss` returns the loss of a column at a load, and the part of it that is a cost, which is subtracted from the weight. Cost never falls
     /// as the load grows. `None` means no loss at any load.
@@ -151,7 +152,7 @@ impl LoadSearch {
         })
     }
 
-    /// Continues every state without the item, and also with the item if it fits.
+    /// Continues every state without the item, and also with the item if it fits; drops states whose loss exceeds `allowed`.
     fn offer(
         &mut self,
         item: u32,
@@ -211,8 +212,8 @@ impl LoadSearch {
         self.bytes.truncate(kept * classes);
     }
 
-    /// Keeps the state with the least loss among equal ones, drops dominated states, and keeps at most `width` of the rest, those with the least loss;
-    /// returns true if `width` dropped none.
+    /// Keeps the state with the least loss among equal ones, drops dominated states, and keeps at most `width` of the rest, those with the least loss; returns
+    /// true if no state had to be dropped because of `width`.
     fn merge(&mut self, classes: usize, deaths: &[u32], column: u32, width: usize) -> bool {
         let (states, bytes) = (&self.states, &self.bytes);
         let of = |index: u32| &bytes[index as usize * classes..(index as usize + 1) * classes];

@@ -31,7 +31,7 @@ pub(super) enum Searched {
 }
 
 impl Task<'_> {
-    /// Replaces `best` with the best choice if it is found within about `budget` steps.
+    /// Replaces `best` with better choices that it finds within about `budget` steps; returns the loss up to which all choices were searched.
     pub(super) fn search_core(&self, choice: &mut LoadSearch, best: &mut Chosen, budget: u64) -> Searched {
         let end = choice.steps + budget;
         let least = i128::from(self.common_weight.max(1)) << SCALE_BITS;
@@ -80,7 +80,7 @@ impl Task<'_> {
 }
 
 impl Core {
-    /// Decides the items that are the same in all choices that lose at most `allowed`; `None` if there are no such choices.
+    /// Fixes the items that are taken, or left out, in all choices that lose at most `allowed`; `None` if there are no such choices.
     fn new(task: &Task<'_>, allowed: i128) -> Option<Core> {
         let mut taken = vec![false; task.offers.len()];
         let mut free = vec![task.padded; task.columns];
@@ -140,7 +140,7 @@ impl Core {
         })
     }
 
-    /// Returns the choice with the least loss, if that is at most `allowed`.
+    /// Searches for the choice with the least loss, which must be at most `allowed`, keeping about `width` states for each column.
     fn search(self, choice: &mut LoadSearch, allowed: i128, width: usize) -> Option<Chosen> {
         let capacity = self.columns.iter().map(|column| column.0).max().unwrap_or(0);
         let column_loss = |column: usize, load: u64| {

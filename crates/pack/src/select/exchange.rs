@@ -23,7 +23,7 @@ struct Exchange<'a, 'b> {
     looked: u64,
 }
 
-/// Swaps items for up to `budget` steps, and keeps swaps that do not reduce the weight of the choice; returns the steps used.
+/// Swaps items for about `budget` steps, but at most [`MAX_STEPS`], and keeps swaps that do not reduce the weight of the choice; returns the steps used.
 pub(super) fn exchange(task: &Task<'_>, chosen: &mut Chosen, budget: u64) -> u64 {
     let before = task.weight(&chosen.taken);
     let offer = |index: usize| &task.offers[index];
@@ -58,7 +58,8 @@ pub(super) fn exchange(task: &Task<'_>, chosen: &mut Chosen, budget: u64) -> u64
 }
 
 impl Exchange<'_, '_> {
-    /// Removes a random item, or adds it, removing others to make room; then adds whatever fits. Undoes everything if the choice becomes lighter.
+    /// Removes a random candidate, or adds it, removing others to make room; then adds whatever fits. Undoes everything if the candidate does not fit, or if
+    /// the choice becomes lighter.
     fn round(&mut self, order: &[usize], random: &mut SplitMix64) {
         let task = self.task;
         let weight = |index: &usize| task.unit_weights[task.units[*index] as usize];

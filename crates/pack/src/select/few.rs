@@ -1,4 +1,4 @@
-//! Tries every subset of the items if there are few of them and the bound by loads is not reached: alignments, offset bounds and conflicts can rule out a
+//! Searches the subsets of the items if there are few of them and the bound by loads is not reached: alignments, offset bounds and conflicts can rule out a
 //! subset whose loads fit.
 
 use std::cmp::Reverse;
@@ -29,7 +29,8 @@ struct Subsets<'a> {
 }
 
 impl Packer {
-    /// If there are at most `FEW` units, tries their subsets, the heaviest units first; returns an upper bound on the weight of any selection.
+    /// If there are at most `FEW` units, tries their subsets, the heaviest units first; returns an upper bound on the weight of any selection, `u64::MAX` if
+    /// there are more units.
     pub(super) fn search_few(
         &mut self,
         problem: &Problem,
@@ -94,7 +95,8 @@ impl Subsets<'_> {
         self.descend(next + 1, weight, packer, found, search);
     }
 
-    /// Returns true if the chosen units were placed, and keeps the placement; false if they cannot be placed, and `None` if this is undecided.
+    /// Returns true if the chosen units were placed, and keeps the placement if it is the heaviest so far; false if they cannot be placed, and `None` if this
+    /// is undecided.
     fn place(
         &mut self,
         packer: &mut Packer,

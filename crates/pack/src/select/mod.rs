@@ -48,7 +48,7 @@ pub struct Selection {
     pub steps: Steps,
 }
 
-/// Chooses items to place within the problem's capacity, so that the sum of their weights is as large as possible.
+/// Chooses items to place within the problem's capacity, and maximizes the sum of their weights as far as `budget` allows.
 ///
 /// A group is chosen as a whole, with the sum of its items' weights. `watch` sees weights, not heights.
 ///
@@ -74,7 +74,7 @@ pub fn select(problem: &Problem, weights: &[u64], budget: Steps, watch: Progress
     Packer::default().select(problem, weights, budget, watch)
 }
 
-/// Number of choices of equal weight that are tried before a lighter one.
+/// Number of choices within the whole capacity, with ties broken in different ways, that are tried before choices within smaller capacities.
 const TIES: u64 = 6;
 
 impl Packer {
@@ -183,7 +183,8 @@ impl Packer {
         best
     }
 
-    /// Places the chosen items, or as many as fit, and then others that also fit.
+    /// Places the chosen items, or as many as fit, and then others that also fit; keeps the result if it is the heaviest so far. Does nothing if the choice is
+    /// not heavier than the best placement, or has already been tried.
     fn place_chosen(
         &mut self,
         problem: &Problem,
@@ -210,8 +211,8 @@ impl Packer {
         found.keep(task, placed);
     }
 
-    /// Looks for a packing of a part within a capacity; returns the height of the best packing found, and whether it is proved that none exists. The packer's
-    /// best offsets are the result.
+    /// Looks for a packing of a part within a capacity; returns the height of the best packing found, which may exceed the capacity, and whether it is proved
+    /// that none fits. The packer's best offsets are the result.
     fn place_part(
         &mut self,
         part: &Problem,

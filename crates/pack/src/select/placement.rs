@@ -1,4 +1,4 @@
-//! The best placement of a choice.
+//! The heaviest placement found so far, and the choices that have been tried.
 
 use super::task::{Task, is_free};
 use crate::Problem;
@@ -25,7 +25,7 @@ impl Placement {
         }
     }
 
-    /// Returns true if this choice was not tried before, and remembers it.
+    /// Returns true if this choice has not been tried before, and remembers it.
     pub(super) fn is_new(&mut self, taken: &[bool]) -> bool {
         let print = taken.iter().fold(
             0u64,

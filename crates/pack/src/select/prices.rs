@@ -37,7 +37,7 @@ const GROWS: i64 = 1;
 const SHRINKS: i64 = -1;
 const IN_TREE: i64 = 0;
 
-/// The network simplex and its memory.
+/// The network simplex method and its scratch memory.
 #[derive(Debug, Default)]
 pub(crate) struct Prices {
     nodes: Vec<Node>,
@@ -108,7 +108,7 @@ impl Prices {
         std::iter::once(0).chain(sums)
     }
 
-    /// Pivots until the flow is optimal; returns the number of arcs scanned.
+    /// Pivots until the flow is optimal, or until the limit of about eight pivots per arc; returns the number of arcs scanned.
     pub(crate) fn optimize(&mut self, blocks: usize) -> u64 {
         let count = self.arcs.len();
         let most_pivots = 8 * count + 64;
@@ -138,7 +138,7 @@ impl Prices {
         looked
     }
 
-    /// Changes the gain of an item, in the unit of [`Prices::force`].
+    /// Adds `change` to the gain of an item, in the unit of [`Prices::force`], and updates the potentials.
     pub(crate) fn press(&mut self, item: usize, change: i64) {
         let index = self.nodes.len() - 1 + item;
         let arc = &mut self.arcs[index];

@@ -1,4 +1,5 @@
-//! The first choice by loads: with few states, then by exchanges and branch and bound or, if lifetimes have gaps, with many more states.
+//! The first choice by loads: with few states, then by exchanges, a search of the core, and branch and bound or, if lifetimes have gaps, with many more
+//! states.
 
 use super::branch::Branch;
 use super::choice::{Chosen, LoadSearch};
@@ -18,7 +19,8 @@ pub(crate) struct Selector {
 }
 
 impl Selector {
-    /// Finds the best choice by loads: with few states; then by exchanges and branch and bound or, if lifetimes have gaps, with many more states.
+    /// Searches for the best choice by loads, and lowers `bound`: first with few states; then by exchanges, a search of the core, and branch and bound or, if
+    /// lifetimes have gaps, with many more states.
     pub(super) fn choose_first(
         &mut self,
         task: &mut Task<'_>,

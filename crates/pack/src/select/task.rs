@@ -133,7 +133,8 @@ impl<'a> Task<'a> {
         weights.sum::<u64>() + self.free_weight()
     }
 
-    /// Returns the best choice by loads, with ties broken at random by the seed `number`, within a capacity reduced by the given number of 64ths.
+    /// Returns the best choice by loads that a search with about `width` states per column finds. The capacity is reduced by `squeeze` 64ths; ties are broken
+    /// at random by the seed `number`, unless that is 0.
     pub(super) fn choose(
         &mut self,
         choice: &mut LoadSearch,
@@ -217,7 +218,8 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Places further items that fit, in descending order of weight per byte and step.
+    /// Places further items that fit, in descending order of weight per byte and step, unless the problem has conflicts, fixed or bounded items, or groups
+    /// of several items.
     pub(super) fn add_beside(&self, problem: &Problem, placed: &mut Vec<(u32, u64)>) {
         if !problem.conflicts().is_empty() || problem.is_irregular() {
             return;

@@ -46,7 +46,7 @@ pub(crate) struct AllContents {
 }
 
 impl AllContents {
-    /// Adds a resource to a class; the first resource of a class has no contents.
+    /// Adds a resource to a class. The first resource of a class has no contents, but a linear one includes earlier writes to its bytes.
     pub(crate) fn add(&mut self, class: ResourceId, bytes: Bytes, resource: &Resource) {
         *self.members.entry(class).or_default() += 1;
         if let Some(known) = self.classes.get_mut(&class) {
@@ -175,7 +175,7 @@ impl AllContents {
         contents.read(later, used)
     }
 
-    /// Returns the classes that share bytes with a range of a memory.
+    /// Returns the classes that share bytes with a range of an address space.
     fn overlapping(&self, memory: MemoryId, range: (u64, u64)) -> Vec<ResourceId> {
         let found = self
             .by_memory

@@ -76,7 +76,7 @@ impl Contents {
         family.filter(|_| self.sharing != SharingMode::Concurrent)
     }
 
-    /// Returns true if a queue family needs a transfer in order to access all of a region.
+    /// Returns true if a queue family needs a transfer for some part of a region before it accesses the region.
     pub(super) fn is_taken(&self, region: Region, family: Option<u32>, families: &Families) -> bool {
         let Some(family) = family.filter(|_| families.are_several) else {
             return false;
@@ -85,7 +85,7 @@ impl Contents {
         self.sharing != SharingMode::Concurrent && self.within(region).any(|(_, state)| needs(state))
     }
 
-    /// Makes a queue family the owner of what it accesses: contents of other families become undefined.
+    /// Makes a queue family the owner of what it accesses: contents of other families become undefined if they need a transfer.
     pub(super) fn take(&mut self, region: Region, used: MemoryUse, family: Option<u32>, families: &Families) {
         // Subresources of images have one owner.
         let region = match self.is_optimal {
@@ -106,7 +106,7 @@ impl Contents {
         });
     }
 
-    /// Returns true if another queue family owns some of a region.
+    /// Returns true if another queue family owns some of a region and has not released it.
     fn is_foreign(&self, region: Region, family: Option<u32>, families: &Families) -> bool {
         let is_other = |state: &State| {
             state.released.is_none() && state.owner.is_some_and(|owner| Some(owner) != family)
@@ -116,7 +116,7 @@ impl Contents {
             && self.within(region).any(|(_, state)| is_other(state))
     }
 
-    /// Applies a release or an acquire; an acquire makes its queue family the owner.
+    /// Applies a release or an acquire. An acquire makes its queue family the owner; contents that need a transfer and were not released become undefined.
     pub(super) fn transfer(
         &mut self,
         region: Region,
@@ -147,7 +147,7 @@ impl Contents {
 }
 
 impl State {
-    /// Returns true if the contents become undefined when a queue family accesses them. After a release they are undefined already.
+    /// Returns true if the contents become undefined when a queue family accesses them. Returns false after a release, since they are undefined already.
     fn needs_transfer(&self, sharing: SharingMode, family: u32, families: &Families) -> bool {
         let owner = self.owner.filter(|_| self.released.is_none());
         owner.is_some_and(|owner| families.need_transfer(sharing, owner, family))

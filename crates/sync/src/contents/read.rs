@@ -19,7 +19,8 @@ struct Candidate {
 }
 
 impl Contents {
-    /// Returns a finding if all of the region that is read is undefined, some of it was written through an alias, or some of its bytes were discarded.
+    /// Returns a finding if all of the region that is read is undefined, or if some of it was overwritten or written through an alias, needs a transfer
+    /// between queue families, or had bytes discarded.
     ///
     /// A region that is only partly unwritten, or discarded by accesses, is not reported: programs load and copy more than they need.
     /// A read of unknown elements cannot find defined ones in a region that is undefined everywhere.

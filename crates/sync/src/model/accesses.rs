@@ -180,7 +180,7 @@ impl Model {
         self.contents.write(this, used, discards, page);
     }
 
-    /// Records an access so that later ones are compared with it.
+    /// Records an access so that later ones are compared with it, and removes what it supersedes from earlier records.
     pub(super) fn record(&mut self, this: &LaterAccess, used: MemoryUse, reach: &Reach) {
         if self.ignores_order {
             return;

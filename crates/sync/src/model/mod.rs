@@ -106,7 +106,8 @@ impl Model {
         all
     }
 
-    /// Adds a resource without contents. Ids are never reused. An `alias_of` that names an unknown resource is ignored.
+    /// Adds a resource. It has no contents, unless it shares those of `alias_of`, or is linear and in bytes that were written. Ids are never reused. An
+    /// `alias_of` that names an unknown resource is ignored.
     ///
     /// # Panics
     /// If 2^32 resources were added before.
@@ -133,7 +134,7 @@ impl Model {
         id
     }
 
-    /// Overrides `bufferImageGranularity` for one memory.
+    /// Overrides `bufferImageGranularity` for one address space.
     pub fn set_granularity(&mut self, memory: MemoryId, granularity: u64) {
         self.pages.insert(memory, granularity);
     }
@@ -157,7 +158,7 @@ impl Model {
         }
     }
 
-    /// Sets whether the host can access a memory; by default it can. If it cannot, accesses are dropped once the host has waited for them.
+    /// Sets whether the host can access an address space; by default it can. If it cannot, accesses are dropped once the host has waited for them.
     pub fn set_host_visible(&mut self, memory: MemoryId, is_visible: bool) {
         match is_visible {
             true => self.device_only.remove(&memory),
@@ -428,7 +429,7 @@ impl Model {
         }
     }
 
-    /// Returns the `bufferImageGranularity` of a memory.
+    /// Returns the `bufferImageGranularity` that applies to an address space.
     fn page(&self, memory: MemoryId) -> u64 {
         self.pages.get(&memory).copied().unwrap_or(self.granularity)
     }

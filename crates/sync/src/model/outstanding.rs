@@ -40,7 +40,7 @@ pub struct OutstandingAccess {
 }
 
 impl Model {
-    /// Returns the accesses to a memory that later work has to be ordered after, each with the points that cover it.
+    /// Returns the accesses to an address space that later work has to be ordered after, each with the points that cover it.
     pub fn outstanding_accesses(&mut self, memory: MemoryId, points: &[WaitPoint]) -> Vec<OutstandingAccess> {
         let all = A::MEMORY_READ | A::MEMORY_WRITE;
         let waits = points.iter().map(|point| {

@@ -119,7 +119,8 @@ impl GraphBuilder {
         self.graph.symbols[symbol.0 as usize].range.get_or_insert(range);
     }
 
-    /// Replaces dimensions that are expressions of many terms by symbols of the same range, because the number of terms may double with every node.
+    /// Replaces dimensions that are expressions of many terms by symbols of the same range, because the number of terms may double with every node. Fails if
+    /// there are more than [`MAX_RANK`] dimensions, or if such an expression has neither bounds nor an example.
     pub(crate) fn limit_shape(&mut self, name: &str, shape: &mut Shape) -> Result<(), String> {
         let rank = shape.rank();
         if rank > MAX_RANK {

@@ -88,8 +88,8 @@ impl DimOperator {
         found.map(|row| row.0)
     }
 
-    /// Applies the operator; the result is a number if both operands are numbers, otherwise an expression. Successive additions of
-    /// numbers are combined, so that a dimension which a convolution preserves stays the same dimension.
+    /// Applies the operator. The result is a number if both operands are numbers and the operation is defined for them, otherwise a simplified expression.
+    /// Successive additions of numbers are combined, so that a dimension which a convolution preserves stays the same dimension.
     pub fn apply(self, a: Dim, b: Dim) -> Dim {
         let (.., value, neutral) = OPERATORS[self as usize];
         let known = match (a.fixed(), b.fixed()) {
@@ -217,7 +217,7 @@ impl Dim {
         self == other || matches!(self, Dim::Binary(DimOperator::Max, pair) if is_operand(pair))
     }
 
-    /// The value of the dimension, if every symbol has one.
+    /// The value of the dimension for these values of its symbols; `None` if a symbol has no value, or an operation is undefined or overflows.
     pub fn at(&self, value: &impl Fn(SymbolId) -> Option<i64>) -> Option<i64> {
         let range = |symbol| value(symbol).map(|value| (value, value));
         self.bounds(&range).map(|(value, _)| value)
@@ -317,7 +317,7 @@ impl Shape {
         self.0.len()
     }
 
-    /// The dimensions as numbers, if all are fixed.
+    /// The dimensions as numbers; `None` if one is not fixed or is negative.
     pub fn fixed(&self) -> Option<Vec<u64>> {
         let fixed = |dim: &Dim| dim.fixed().and_then(|value| u64::try_from(value).ok());
         self.0.iter().map(fixed).collect()

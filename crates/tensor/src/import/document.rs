@@ -89,7 +89,7 @@ impl Reader {
         names.iter().map(|name| self.id(name, reader)).collect()
     }
 
-    /// Names a tensor, and applies its description in the document.
+    /// Registers a tensor under its name, and applies its description in the document; returns an error if the name is already taken.
     fn name_tensor(&mut self, name: &str, id: TensorId) -> Result<()> {
         if let Some(tensor) = self.tensors.get(name) {
             self.graph.storage(id, tensor.storage_id, tensor.scope.clone());

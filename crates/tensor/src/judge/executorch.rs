@@ -20,7 +20,7 @@ use crate::units::{Alignment, Bytes, Span, Step};
 
 pub(super) const FORMAT: &str = "ExecuTorch program";
 
-/// Maximum number of operands of all instructions together.
+/// Maximum total number of operands in the instructions of an execution plan.
 const MAX_ACCESSES: usize = 1 << 24;
 
 /// Reads the memory plans of a program.
@@ -131,7 +131,7 @@ const TENSOR: u8 = 5;
 const TENSOR_LIST: u8 = 10;
 const OPTIONAL_TENSOR_LIST: u8 = 11;
 
-/// The size in bytes of an element of a `ScalarType`.
+/// The size in bytes of an element of a `ScalarType`; `None` if it is not known.
 fn element_size(of: u8) -> Option<u64> {
     const SIZES: [u64; 30] = [
         1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4, 2, 1, 1, 0, 0, 0, 0, 2, 1, 1, 1, 1, 2, 4, 8,
@@ -355,7 +355,7 @@ impl Plan<'_> {
         Ok(name)
     }
 
-    /// Records the accesses of a delegate: it reads arguments that were written before, and writes the rest.
+    /// Records the accesses of a delegate: it reads arguments that were written before or have data in the file, and writes the rest.
     fn delegate(&mut self, call: Table<'_>, step: u32) -> Result<()> {
         for value in self.tensors(&call.ints((1, "`delegate_call.args`"))?)? {
             let has_data = matches!(&self.values[value], Value::Tensor(tensor) if tensor.has_data);
@@ -367,7 +367,7 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// Makes `to` refer to the data of `from`.
+    /// Records a read of `from` and a write of `to`, and makes `to` refer to the data of `from`.
     fn move_value(&mut self, from: i32, to: i32, step: u32) -> Result<()> {
         let (from, to) = (self.tensors(&[from])?, self.tensors(&[to])?);
         for (from, to) in from.into_iter().zip(to) {

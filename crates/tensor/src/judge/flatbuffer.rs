@@ -154,7 +154,7 @@ impl<'a> Table<'a> {
         Ok(self.scalar(field)?.map_or(0, u64::from_le_bytes))
     }
 
-    /// A table in a field.
+    /// A table in a field; `None` if it is missing.
     pub(super) fn table(&self, field: Field) -> Result<Option<Table<'a>>> {
         let Some(place) = self.place(field)? else {
             return Ok(None);
@@ -177,7 +177,7 @@ impl<'a> Table<'a> {
         (0..count).map(table).collect()
     }
 
-    /// The elements of a vector of 32-bit integers.
+    /// The elements of a vector of 32-bit integers; empty if it is missing.
     pub(super) fn ints(&self, field: Field) -> Result<Vec<i32>> {
         let Some(place) = self.place(field)? else {
             return Ok(Vec::new());
@@ -188,7 +188,7 @@ impl<'a> Table<'a> {
         (0..count).map(int).collect()
     }
 
-    /// The elements of a vector of 64-bit integers.
+    /// The elements of a vector of 64-bit integers; empty if it is missing.
     pub(super) fn longs(&self, field: Field) -> Result<Vec<i64>> {
         let Some(place) = self.place(field)? else {
             return Ok(Vec::new());

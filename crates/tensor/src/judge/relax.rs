@@ -23,7 +23,7 @@ use crate::units::{Alignment, Bytes, Span, Step};
 
 pub(super) const FORMAT: &str = "TVM Relax script";
 
-/// Returns true if the text is a TVMScript with Relax functions.
+/// Returns true if the text allocates storages as Relax functions do in TVMScript.
 pub(super) fn is_script(text: &str) -> bool {
     text.contains("R.memory.alloc_storage(")
 }

@@ -178,7 +178,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The offset of every tensor.
+    /// The offset of every tensor in the offline plan; `None` for a tensor that the plan does not place.
     fn offsets(&self) -> Result<Vec<Option<u64>>> {
         let wrong = |problem: String| self.file.wrong(format!("`OfflineMemoryAllocation`: {problem}"));
         let Some(plan) = self.plan else {
@@ -399,7 +399,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Records the outputs of an operator that may be written over its inputs.
+    /// Records the sharing of bytes between an operator's outputs and inputs: data that both refer to, or outputs that may be written over inputs.
     fn share(&mut self, operator: &Operator, step: u32) {
         let tensors = &self.model.tensors;
         let (inputs, outputs) = (&operator.inputs, &operator.outputs);

@@ -158,7 +158,7 @@ pub struct Overlap {
 /// The memory use of an arena.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct JudgedArena {
-    /// Bytes that the plan uses: the end of the last buffer.
+    /// Bytes that the plan uses: the largest end offset of a buffer.
     pub used: Bytes,
     /// A lower bound on the size of every plan in which the same buffers share bytes by design.
     pub bound: Bytes,
@@ -175,7 +175,7 @@ pub struct JudgedAllocations {
     pub allocations: Allocations,
     /// Pairs that share bytes while both are live, without permission; ordered by the first shared step.
     pub overlaps: Vec<Overlap>,
-    /// Faults of single buffers, by index.
+    /// Faults of single buffers, ordered by the index of the buffer.
     pub faults: Vec<Fault>,
     /// True if the search for overlaps stopped at its limits, so that there may be more.
     pub has_more: bool,

@@ -8,7 +8,7 @@ use super::types::{Allocations, Buffer, BufferFault, Fault, InPlace, JudgedAlloc
 use crate::error::Result;
 use crate::units::{Bytes, Span, Step};
 
-/// Finds the faults of allocations, and the bytes that they need.
+/// Finds the overlaps and faults of allocations, and computes the memory use of each arena.
 ///
 /// ```
 /// use tileheap_tensor::judge::{SpanEnds, judge, read_table};

@@ -40,7 +40,7 @@ pub(super) fn remove_unneeded_arms(expansion: &mut Expansion, mut uses: Vec<(Val
     }
 }
 
-/// Adds the parts of a span in which the value is needed, if it is needed up to each of `ends`, ascending.
+/// Adds to `needed` the parts of a span in which a value is needed. `ends` are the steps up to which the value is needed, in ascending order.
 fn add_needed(branches: &[BranchSteps], ends: &[u32], span: Span, needed: &mut Vec<Span>) {
     let from = branches.partition_point(|branch| branch.enter < span.first.0);
     for branch in &branches[from..] {

@@ -28,8 +28,8 @@ pub(super) struct Attempt<'a> {
     pub(super) space: PlacedRegions,
 }
 
-/// Returns the best of several attempts: the one with the fewest copies, and among those with the fewest bytes. With several memories, the
-/// attempts that only save bytes are omitted once one fits.
+/// Returns the best of several attempts: the one with the fewest copies and, among those, the fewest bytes; a plan without more copies per round may
+/// replace it if it saves a quarter of the bytes. With several memories, the attempts that only save bytes are omitted once one fits.
 ///
 /// # Errors
 /// That of the first attempt, if all fail.
@@ -124,7 +124,7 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// Returns true if another attempt may need fewer bytes.
+/// Returns true if another attempt is worthwhile: `best` failed, or it exceeds the lower bound and at most one memory was given.
 fn is_open(best: &Result<Attempt<'_>>, options: &TensorPlanOptions<'_>) -> bool {
     let is_above = |memory: &MemoryPlan| memory.size > memory.lower_bound;
     match best {

@@ -19,7 +19,7 @@ use crate::graph::control_flow::Loop;
 use crate::graph::{BlockId, Node, NodeId, NodeKind, TensorId, TensorSource};
 use crate::units::SplitMix64;
 
-/// Maximum number of executions.
+/// Maximum number of sampled executions.
 const MAX_EXECUTIONS: u32 = 24;
 /// Maximum number of steps of all executions; an execution that is cut off still gives a bound.
 const MAX_STEPS: u64 = 1 << 17;

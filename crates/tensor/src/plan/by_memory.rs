@@ -13,9 +13,9 @@ use crate::units::Bytes;
 pub(super) struct OfferedItem<'a> {
     pub(super) items: &'a [SpaceItem],
     pub(super) memory: &'a MemoryDesc,
-    /// Every item that the memory can hold, in order.
+    /// Every unplaced item that the memory can hold, in ascending order.
     pub(super) offered: Vec<u32>,
-    /// The offered items that no later memory can hold, ascending.
+    /// The offered items that are pinned to the memory, or that no later memory can hold, in ascending order.
     pub(super) required: Vec<u32>,
 }
 
@@ -64,7 +64,8 @@ impl OfferedItem<'_> {
     }
 }
 
-/// Offers each memory in order the remaining items; a memory without a capacity takes all that it can hold.
+/// Offers each memory, in order, the unplaced items that it can hold, and places those that `take` returns; returns an error if any item remains
+/// unplaced.
 pub(super) fn by_memory(
     items: &[SpaceItem],
     memories: &[MemoryDesc],

@@ -71,8 +71,8 @@ impl Classes {
         true
     }
 
-    /// Merges the class of a parameter with those of all values that may be its initial value, even if these are elsewhere in the first
-    /// rounds of their own loops; on failure merges none and returns false.
+    /// Merges the class of a parameter with those of all values that may be its initial value. On failure, for example if one of them is elsewhere in
+    /// the first rounds of its own loop, merges none and returns false.
     pub(super) fn join_all(
         &mut self,
         rules: &Rules<'_>,

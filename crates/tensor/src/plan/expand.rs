@@ -109,7 +109,7 @@ impl<'a> Expander<'a> {
         self.out.timeline.len() as u32
     }
 
-    /// Makes the value of an output external, or adds a copy to the caller's buffer if the value is bound to other tensors too.
+    /// Makes the value of an output external if it is a whole planned value; otherwise adds a copy to the caller's buffer.
     fn make_external(&mut self, output: TensorId, bind: Bind) {
         let own = match bind {
             Bind::Value(value, 0) => {

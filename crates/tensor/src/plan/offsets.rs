@@ -58,7 +58,7 @@ fn pack(offer: &OfferedItem<'_>, strategy: &dyn PackingStrategy, packer: &mut Pa
     offer.check_capacity(&offer.offered, taken)
 }
 
-/// Selects the items with the most traffic within a capacity; a required item counts for more than all others together.
+/// Selects the items with the most traffic within a capacity; each required item weighs more than all optional items combined.
 fn select(offer: &OfferedItem<'_>, capacity: Bytes, packer: &mut Packer) -> Result<TakenItem> {
     let (items, offered) = (offer.items, &offer.offered);
     let problem = problem(items, offered, offer.memory)?;

@@ -84,7 +84,7 @@ fn check_pins(items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<()> {
     Ok(())
 }
 
-/// Checks regions in order of time, independently of how they were found.
+/// Checks each region's memory, alignment, size and capacity, and that no two live regions overlap, independently of how the regions were found.
 fn check_regions(items: &[SpaceItem], regions: &[Region], memories: &[MemoryDesc]) -> Result<(), String> {
     if regions.len() != items.len() {
         return Err(format!(

@@ -33,7 +33,7 @@ pub(super) fn problem(items: &[SpaceItem], which: &[u32], memory: &MemoryDesc) -
     })
 }
 
-/// Gathers the offsets of items from the offsets of their parts.
+/// Gathers the offsets of items from the offsets of their parts; omits items that have no offset.
 pub(super) fn gather(items: &[SpaceItem], which: &[u32], offsets: &[Option<Bytes>]) -> Vec<(u32, Bytes)> {
     let mut places = Vec::with_capacity(which.len());
     let mut part = 0;

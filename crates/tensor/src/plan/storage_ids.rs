@@ -23,8 +23,9 @@ impl PlacementStrategy for StorageIds {
 
 /// One object per storage id; an item without one gets its own object.
 ///
-/// An object has the most bytes, in whole words, or the largest width by the largest height of its images. The latter is TVM's older pool, which
-/// shares only among images of one scope and type: if any object is shared otherwise, all are of TVM's later pool of bytes (#17571).
+/// An object is as large as its largest item, in whole words, or as an image of the largest width and the largest height of its images. The latter is
+/// the rule of TVM's older pool, which shares only among images of one scope and type; if any object is shared otherwise, all follow TVM's later pool
+/// of bytes (#17571).
 ///
 /// # Errors
 /// Two items with the same id have overlapping lifetimes.

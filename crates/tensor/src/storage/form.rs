@@ -37,7 +37,8 @@ fn weights(node: &Node) -> Option<usize> {
     }
 }
 
-/// Returns true if each operand of a concatenation fills its texels, so that another can follow it.
+/// Returns true if each operand of a concatenation has the fixed shape `[n, c, h, w]`, where `c` is a multiple of 4, so that the next operand begins
+/// at a texel boundary.
 fn fills_texels(graph: &Graph, node: &Node) -> bool {
     node.inputs.iter().all(|&input| {
         let shape = graph.tensor(input).shape.fixed();

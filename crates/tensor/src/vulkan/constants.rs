@@ -135,7 +135,7 @@ fn zeros(graph: &Graph, layout_of: LayoutOf<'_>) -> Result<Option<Upload>> {
     Ok((longest > 0).then_some(upload))
 }
 
-/// The layout of a constant in a buffer of vectors along `axis`; scalars and tensors of `[.., 4]` lanes keep their shape.
+/// The layout of a constant in a buffer of vectors along `axis`; scalars and tensors of more than four dimensions keep their layout.
 fn vectors(graph: &Graph, id: TensorId, placed: &Layout, axis: usize) -> Result<Layout> {
     if placed.shape.len() > 4 || placed.shape.is_empty() {
         return Ok(placed.clone());

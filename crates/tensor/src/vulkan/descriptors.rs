@@ -123,7 +123,7 @@ impl Descriptors {
         Ok((set, pool))
     }
 
-    /// Forgets everything that refers to a buffer, before it is destroyed: a new buffer may get the same handle.
+    /// Frees the sets and texel views that refer to a buffer, before the buffer is destroyed: a new buffer may get the same handle.
     ///
     /// # Safety
     /// Nothing that uses the sets is in flight, or will be submitted.

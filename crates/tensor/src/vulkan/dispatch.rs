@@ -40,7 +40,8 @@ impl Dispatcher {
         }
     }
 
-    /// Records a dispatch with the barrier it needs; `overwritten` makes the error for an operand that is read after being overwritten.
+    /// Records a dispatch with the barrier it needs, and returns that barrier; `overwritten` creates the error for an operand that is read after
+    /// being overwritten.
     ///
     /// # Safety
     /// `commands` is recording outside of a render pass; the operands are alive until the commands complete.

@@ -37,7 +37,8 @@ fn share(a: &BoundBuffer, b: &BoundBuffer) -> bool {
     a.handle == b.handle && a.offset < b.offset + b.size && b.offset < a.offset + a.size
 }
 
-/// Returns true if `output` is written only after the last read of `input`.
+/// Returns true if the buffers of `input` and `output` may share bytes: `output` is written only after the last read of `input`, and neither tensor
+/// is both an input and an output.
 fn may_follow(graph: &Graph, plan: &TensorPlan, input: TensorId, output: TensorId) -> bool {
     let is_output = |tensor: TensorId| graph.outputs().contains(&tensor);
     let is_pair = graph.inputs().contains(&input) && is_output(output) && !graph.inputs().contains(&output);

@@ -64,7 +64,8 @@ pub(super) struct Tracker {
 }
 
 impl Tracker {
-    /// Adds an object; `layout` is `None` for buffers, `is_defined` is true if it already has contents.
+    /// Adds an object. `layout` is `None` for buffers. `is_defined` is true if the object already has contents; a buffer also has contents if it
+    /// overlaps a buffer that does.
     pub(super) fn add(
         &mut self,
         space: Space,

@@ -30,7 +30,7 @@ pub struct HostBuffer {
 }
 
 impl HostBuffer {
-    /// Creates a buffer of `size` bytes.
+    /// Creates a buffer of `size` bytes, but at least 4.
     ///
     /// # Errors
     /// Memory runs out.

@@ -48,7 +48,7 @@ pub struct OperandAccess {
 }
 
 impl OperandAccess {
-    /// The descriptor's type.
+    /// The descriptor's type; `None` if kernels do not support it.
     pub fn descriptor_type(&self) -> Option<vk::DescriptorType> {
         Some(match self.kind {
             AccessKind::SampledImage => vk::DescriptorType::SAMPLED_IMAGE,

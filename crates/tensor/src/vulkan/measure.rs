@@ -20,7 +20,7 @@ pub(super) const IMAGE_USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_ra
     vk::ImageUsageFlags::SAMPLED.as_raw() | vk::ImageUsageFlags::STORAGE.as_raw(),
 );
 
-/// The format of texels with four elements.
+/// The format of texels with four elements; returns an error unless the elements are 32-bit or 16-bit floats.
 pub(super) fn format(name: &str, element: ElementType) -> Result<vk::Format> {
     match element {
         ElementType::Float32 | ElementType::Float16 => {

@@ -307,7 +307,7 @@ impl Objects {
     }
 }
 
-/// Creates an image, if the device supports it; bound and viewed by [`bind`].
+/// Creates an image without memory or a view, which [`bind`] adds. Returns an error if the device does not support the image.
 pub(super) fn create_image(
     device: &Device,
     owned: &mut OwnedObjects,
@@ -323,7 +323,7 @@ pub(super) fn create_image(
     Ok((StorageObject::Image { handle, view }, answer))
 }
 
-/// Creates a buffer of at least 16 bytes; bound by [`bind`].
+/// Creates a buffer of `size` bytes, but at least 16, without memory, which [`bind`] adds.
 pub(super) fn create_buffer(
     owned: &mut OwnedObjects,
     name: &str,

@@ -82,7 +82,7 @@ pub(super) fn is_float(graph: &Graph, tensor: TensorId) -> bool {
     )
 }
 
-/// The kernel calls of a node, with shapes from `shape_of`; none for a view of its input.
+/// The kernel calls of a node, with shapes from `shape_of`; none for a view of its input, or if there is nothing to compute.
 pub(super) fn calls(
     graph: &Graph,
     node: &Node,
@@ -165,7 +165,7 @@ impl NodeCall<'_> {
         &self.graph.tensor(tensor).name
     }
 
-    /// The shape of a tensor, which must be packed along `axis` of its last four.
+    /// The shape of a tensor, which must be packed along `axis` of its last four axes, or be in TVM's form with the lanes as a separate axis.
     fn packed(&self, tensor: TensorId, axis: u32) -> Result<OperandShape> {
         let shape = self.shape(tensor)?;
         match shape.lanes {
@@ -439,7 +439,7 @@ impl NodeCall<'_> {
     }
 }
 
-/// A copy from one storage to another.
+/// The call that copies a tensor from one storage to another; returns an error if no kernel does.
 pub(super) fn copy_call(
     input: TensorId,
     source: OperandShape,
@@ -468,7 +468,7 @@ pub(super) fn copy_call(
     })
 }
 
-/// The shape in a kernel's push constants; a plain operand takes the shape of the other operand, in vectors.
+/// The shape of an operand in a kernel's push constants; for a plain operand, the extent of the dispatch in vectors.
 pub(super) fn kernel_shape(call: &Call, shape: OperandShape) -> [u32; 4] {
     match shape.lanes {
         None if shape.scope.storage == OperandStorage::Plain => call.work,
@@ -476,7 +476,7 @@ pub(super) fn kernel_shape(call: &Call, shape: OperandShape) -> [u32; 4] {
     }
 }
 
-/// Returns true if two shapes have the same elements at the same bytes of a buffer.
+/// Returns true if two shapes place the same elements at the same bytes of a buffer.
 pub(super) fn same_bytes(a: OperandShape, b: OperandShape) -> bool {
     let long = |shape: OperandShape| shape.extent.into_iter().filter(|dim| *dim != 1);
     match (a.lanes, b.lanes) {

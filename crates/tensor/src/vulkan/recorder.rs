@@ -186,7 +186,7 @@ impl<'a> Recorder<'a> {
         *self.rounds.last_mut().expect("a loop is being recorded") = round;
     }
 
-    /// Records the plan's copies for a loop or branch.
+    /// Records the plan's copies for a loop or branch at this time, except copies to the caller's buffers.
     fn copies(&mut self, node: NodeId, time: CopyTime) -> Result<()> {
         let plan = self.network.plan.clone();
         // Copies to the caller's buffers are recorded at the end of the run.

@@ -153,7 +153,8 @@ pub(super) enum Place {
     Dispatching,
 }
 
-/// Records a command that names `objects`; checks the state of the command buffer.
+/// Records a command that names `objects`; checks that they are alive, that the command buffer is recording, and that the command is allowed at
+/// `place`.
 pub(super) fn record(
     call: &mut Entered,
     command_buffer: vk::CommandBuffer,
@@ -212,7 +213,7 @@ commands! {
     vk::PFN_vkCmdClearDepthStencilImage(d, _, _, _, _) [d] OutsideRendering Command::Transfer;
 }
 
-/// Reports a violation unless the memory is live tile memory.
+/// Reports violations unless the memory is live tile memory and the feature `tileMemoryHeap` is enabled.
 fn expect_tile(call: &mut Entered, memory: vk::DeviceMemory) {
     call.expect(memory);
     if !call.memory(memory).is_some_and(|memory| memory.tile) {

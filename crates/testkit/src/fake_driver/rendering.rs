@@ -12,7 +12,7 @@ use super::records::{Detail, PassTiles, Stage, pass_tiles};
 use super::state::{Entered, enter};
 use super::tile_shading::judge;
 
-/// Records the beginning of a render pass instance.
+/// Records the beginning of a render pass instance; checks its tile settings and its attachments in tile memory.
 fn begin(
     call: &mut Entered,
     command_buffer: vk::CommandBuffer,

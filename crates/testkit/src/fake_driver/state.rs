@@ -286,7 +286,8 @@ impl Entered {
         handle
     }
 
-    /// Destroys an object and everything allocated from it; null is allowed.
+    /// Destroys an object and everything allocated from it; null is allowed. Records a violation if a pending submission uses the object, or if an
+    /// instance or device still has live objects.
     pub(super) fn destroy<T: Handle + Copy>(&mut self, handle: T) {
         let raw = handle.as_raw();
         if raw == 0 {

@@ -100,7 +100,7 @@ fn item((span, size): (Span, u64)) -> Item {
     Item::new(span, Bytes(size), Alignment::ONE)
 }
 
-/// A sample of `items` random lifetimes and sizes, whose optimum is unknown.
+/// A sample of `items` lifetimes and sizes from `draw`, whose optimum is unknown.
 fn drawn(items: u64, mut draw: impl FnMut() -> (Span, u64)) -> Sample {
     Sample {
         items: (0..items).map(|_| item(draw())).collect(),

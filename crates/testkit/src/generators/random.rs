@@ -17,7 +17,7 @@ pub struct Kind {
     pub pairs: bool,
 }
 
-/// Random problems of 16 items.
+/// Returns `count` random problems of 16 items with the features of `kind`.
 pub fn sixteen_items(kind: Kind, count: usize) -> Vec<Problem> {
     let mut random = SplitMix64::new(16);
     let page = if kind.pages { 4096 } else { 1 };

@@ -10,7 +10,7 @@ use tileheap_tensor::{ElementType, Graph, TensorId};
 
 pub use crate::assert_says;
 
-/// Pseudorandom 11-bit numbers between -1 and 1 from a seed: xorshift.
+/// Returns `count` pseudorandom multiples of 2^-10 in `[-1, 1)`, generated from `seed` by xorshift.
 pub fn noise(seed: u64, count: usize) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {

@@ -1,4 +1,4 @@
-//! The paper's two caches: whole textures in arenas, and the earlier one with a separate block for each level.
+//! The two caches of Blow's paper (1998): whole textures in arenas, and the earlier one with a separate block for each level.
 
 use super::desc::ArenasDesc;
 use super::engine::Engine;
@@ -12,7 +12,7 @@ use crate::policy::{ParameterValues, Policy, PolicyDesc, UploadMode};
 use crate::request::{Request, RequestOutcome};
 use crate::units::Bytes;
 
-/// The paper's cache: whole textures in arenas by block size, or its first attempt with single levels.
+/// The cache of Blow's paper (1998): whole textures in arenas by block size, or its first attempt with single levels.
 ///
 /// The first attempt is Descent 3's scheme as the paper first built it: a request at level n takes a block in each of the arenas
 /// 0 to n, and an upgrade uploads only the missing levels. Walls and temperatures are the same: "the details of which we did not

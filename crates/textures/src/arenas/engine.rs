@@ -103,7 +103,7 @@ impl Engine {
         Some(Bytes(self.arenas[state.arena as usize].offset(state.number)))
     }
 
-    /// Places `key` in a block of `arena` and evicts it from its former block; returns offset and size. `None` if the arena has no blocks;
+    /// Places `key` in a block of `arena` and evicts it from its former block, if any; returns offset and size. `None` if the arena has no blocks;
     /// the former block is then kept.
     pub(super) fn place(
         &mut self,
@@ -161,7 +161,8 @@ impl Engine {
         self.states[key as usize] = ABSENT;
     }
 
-    /// Evicts a key of a full arena and returns its block.
+    /// Evicts a key of a full arena and returns its block: the least recently used key if it is inactive and [`IdleVictim::Oldest`] is set, otherwise
+    /// a random one.
     fn make_room(&mut self, arena: usize, journal: &mut Journal) -> u32 {
         let there = &self.arenas[arena];
         let oldest = there.recency.first;

@@ -1,4 +1,4 @@
-//! Temperatures of arenas, in billionths, so that the paper's examples are exact.
+//! Temperatures of arenas, in billionths, so that the examples in Blow's paper (1998) are exact.
 
 use std::fmt;
 

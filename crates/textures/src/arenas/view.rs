@@ -13,7 +13,7 @@ pub enum ArenaSide {
     Right,
 }
 
-/// The observable state of an arena, as in figures 7 to 9 of the paper.
+/// The observable state of an arena, as in figures 7 to 9 of Blow's paper (1998).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArenaView {
     /// Size of the arena's blocks.

@@ -107,7 +107,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Grows arenas to the left and to the right by the measured temperatures. O(arenas + evicted blocks).
+    /// Grows arenas to the left and to the right according to the measured temperatures. O(arenas + evicted blocks).
     fn move_walls(&mut self, journal: &mut Journal) {
         let mut left = Sum::default();
         let total = self.sum(0..self.arenas.len());
@@ -156,7 +156,7 @@ impl Engine {
         }
     }
 
-    /// The observable state of an arena.
+    /// The observable state of an arena; `None` past the last one.
     pub(super) fn view(&self, index: usize) -> Option<ArenaView> {
         let arena = self.arenas.get(index)?;
         let (start, end) = self.extent(index);
@@ -193,7 +193,8 @@ impl Engine {
         sum
     }
 
-    /// Grows an arena toward a side if that side is substantially cooler.
+    /// Grows an arena toward a side if that side is cooler by more than the margin, or twice the margin while damping applies. A wall moves in only
+    /// one direction per update.
     fn expand(&mut self, index: usize, side: ArenaSide, mean: Temperature, journal: &mut Journal) {
         let recent = self.arenas[index].recent;
         if mean + self.desc.margin >= recent {
@@ -282,7 +283,7 @@ impl Engine {
         true
     }
 
-    /// Fills the gap to the left of arena `index` with as many blocks of its left neighbor as fit.
+    /// Fills the gap to the left of arena `index` with blocks of the nearest arena there that has blocks, or of the first arena if none has.
     fn absorb(&mut self, index: usize) {
         let left = self.left_of(index).unwrap_or(0);
         if left == index {
@@ -298,7 +299,7 @@ impl Engine {
         }
     }
 
-    /// The nearest arena with blocks to the left.
+    /// The nearest arena to the left that has blocks.
     fn left_of(&self, index: usize) -> Option<usize> {
         self.arenas[..index].iter().rposition(|arena| !arena.is_empty())
     }
@@ -307,7 +308,7 @@ impl Engine {
         self.left_of(index).map_or(0, |left| self.arenas[left].stop())
     }
 
-    /// The nearest arena with blocks to the right.
+    /// The nearest arena to the right that has blocks.
     fn right_of(&self, index: usize) -> Option<usize> {
         let next = index + 1;
         let found = self.arenas[next..].iter().position(|arena| !arena.is_empty());

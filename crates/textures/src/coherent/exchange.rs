@@ -6,8 +6,8 @@ use crate::journal::{EvictionReason, Journal};
 use crate::list::NONE;
 
 impl Coherent {
-    /// Chooses the exchange for the next frame: the largest missing texture that saves more than it costs, for as few bytes of this frame's
-    /// textures as possible.
+    /// Chooses the exchange for the next frame: the largest missing texture for which evicting textures of this frame costs less than it saves, by
+    /// [`accepted_cost`](super::CoherentDesc::accepted_cost), and the textures to evict, with few bytes in excess.
     pub(super) fn choose_swap(&mut self) {
         let mut swap = std::mem::take(&mut self.swap);
         (swap.wanted, swap.is_reserved) = (None, false);

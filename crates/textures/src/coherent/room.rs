@@ -102,7 +102,8 @@ impl Coherent {
         ((found, count), rest)
     }
 
-    /// Selects textures that this frame is expected to request last, until they free `size` bytes; returns false if they cost more than `most`.
+    /// Selects textures that this frame is expected to request last, until they free `size` bytes; returns false if a bounded search finds no
+    /// selection that costs at most `most`.
     pub(super) fn choose_due(&self, size: u64, most: u64, due: &mut [u32; DUE]) -> bool {
         let likely = self.likely();
         let mut key = match self.first_now {

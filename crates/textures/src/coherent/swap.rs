@@ -36,7 +36,7 @@ impl Swap {
         self.residents.reserve(most);
     }
 
-    /// Notes a texture that was not placed.
+    /// Adds a texture that was not placed to the missing ones if it is among the [`MISSING`] largest.
     pub(super) fn note_missing(&mut self, key: u32, size: u64) {
         if self.missing[..self.count].iter().any(|&(_, other)| other == key) {
             return;
@@ -63,7 +63,7 @@ impl Swap {
         self.wanted = None;
     }
 
-    /// Forgets a texture that is released: it is not exchanged for others, and its bytes are not reserved.
+    /// Forgets a texture that is released: no others are exchanged for it, and no bytes are reserved for it.
     pub(super) fn forget(&mut self, key: u32) {
         self.wanted = self.wanted.filter(|&(wanted, _)| wanted != key);
         if let Some(at) = self.missing[..self.count]

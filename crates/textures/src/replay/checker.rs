@@ -159,7 +159,7 @@ impl Checker {
         (self.textures.get(texture.index())).is_some_and(|state| state.parts > 0)
     }
 
-    /// Offset of the first part, and the finest level up to which all are resident.
+    /// Offset of the first part, and the finest level up to which all levels are resident.
     pub(super) fn place(&self, texture: TextureId) -> Option<(Bytes, Level)> {
         let state = self.textures.get(texture.index())?;
         let level = match state.parts.trailing_ones() {
@@ -330,7 +330,7 @@ impl Checker {
         Bytes(largest.max(self.budget.0 - end))
     }
 
-    /// The first block at or after an offset.
+    /// Index of the first block at or after an offset.
     fn at(&self, offset: u64) -> usize {
         self.blocks.partition_point(|block| block.offset < offset)
     }

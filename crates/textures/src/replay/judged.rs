@@ -54,7 +54,7 @@ impl JudgedPolicy {
         self.checker.part(texture, part)
     }
 
-    /// Bytes that an accepted request would upload.
+    /// Bytes that a request uploads if the policy places the texture.
     pub(crate) fn missing(&self, request: Request) -> Bytes {
         let there = self.checker.size_of(request.texture).unwrap_or_default();
         match self.uploads {

@@ -123,7 +123,7 @@ impl Scene<'_> {
         }
     }
 
-    /// In every frame, requests `hot` textures and the next `step` of the `others`, in a cycle.
+    /// In every frame, requests `hot` textures and the next `step` of `others` further textures, in a cycle.
     pub(super) fn scan(&mut self, hot: u32, step: u32, others: u32) {
         let textures = self.levelled(hot + others);
         for frame in 0..self.frames {

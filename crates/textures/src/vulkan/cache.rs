@@ -36,8 +36,8 @@ pub struct TextureCacheDesc<'a> {
     pub upload_time: Option<Duration>,
     /// The policy. With one that uploads [single levels](crate::UploadMode::SingleLevels), each level is a separate image.
     pub policy: PolicyDesc<'a>,
-    /// For policies that relocate: the size of the buffer through which textures are copied, at least that of the largest texture.
-    /// Levels that exceed it in a frame are uploaded again.
+    /// For policies that relocate: the size of the buffer through which textures are copied, at least that of the largest texture. Textures whose
+    /// copies do not fit in the buffer in a frame are uploaded again.
     pub move_buffer: Bytes,
     /// Seed for random choices.
     pub seed: u64,
@@ -285,8 +285,8 @@ impl TextureCache {
         Ok(())
     }
 
-    /// Uploads a texture that later frames will request, if this frame's requests left enough of the upload budget; returns true
-    /// if it is resident at `level`. Call it after the frame's requests.
+    /// Uploads a texture that later frames will request, if this frame's requests left enough of the upload budget and all found a resident level;
+    /// returns true if the texture is resident at `level`. Call it after the frame's requests.
     ///
     /// # Errors
     /// Those of [`request`](TextureCache::request).
@@ -314,8 +314,8 @@ impl TextureCache {
         self.texture(texture).or_else(fallback)
     }
 
-    /// The texture if it is resident; call it after [`record`](TextureCache::record), in the same frame. With single levels, image and view are
-    /// those of the finest level up to which all are resident.
+    /// The texture if it is resident; call it after [`record`](TextureCache::record), in the same frame. With single levels, image and view are those
+    /// of the finest level up to which all levels are resident.
     pub fn texture(&self, texture: TextureId) -> Option<Texture> {
         match self.parts {
             1 => self.cached.get(texture.index())?.live,
@@ -345,12 +345,12 @@ impl TextureCache {
     }
 
     /// Number of textures, or of single levels, that are placed but not uploaded yet: 0 after [`record`](TextureCache::record), unless the upload
-    /// budget is spent or the staging ring is full.
+    /// budget or time is spent or the staging ring is full.
     pub fn pending(&self) -> usize {
         self.changing.len()
     }
 
-    /// An arena of the policy by its index from the left; `None` for policies without arenas.
+    /// An arena of the policy by its index from the left; `None` past the last one, and for policies without arenas.
     pub fn arena(&self, index: usize) -> Option<ArenaView> {
         self.levelled.arena(index)
     }
@@ -386,7 +386,7 @@ impl TextureCache {
     }
 }
 
-/// Checks that the device has the transfer queue and a queue of the graphics family.
+/// If a transfer queue is given, checks that the device has it and a queue of the graphics family.
 fn check_queues(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<()> {
     let mut families = device.queues().iter().map(|queue| queue.family);
     let is_known = |transfer: DeviceQueue| {

@@ -30,7 +30,7 @@ impl TextureCache {
         self.joining.push(texture);
     }
 
-    /// Writes the views of levels, up to the first that is missing, to descriptor sets.
+    /// For textures with separate levels that need a new descriptor set, creates one with the views of all levels up to the first that is missing.
     pub(super) fn join(&mut self) -> Result<()> {
         for texture in &self.joining {
             let (first, state) = (texture.index() * self.parts, &mut self.uses[texture.index()]);

@@ -132,8 +132,8 @@ impl Images {
         })
     }
 
-    /// Creates a view of the levels up to `texture.level`, and writes it to a set unless the set has the views of other
-    /// levels too.
+    /// Creates a view of the levels up to `texture.level`, and a descriptor set with it; if each level is a separate image, creates only a view of
+    /// that level.
     pub(super) fn make_view(
         &mut self,
         device: &ash::Device,
@@ -210,17 +210,17 @@ impl Images {
         unsafe { device.destroy_image(live.image, None) };
     }
 
-    /// Destroys an image when `frame` is complete.
+    /// Schedules an image and its view for destruction when `frame` is complete.
     pub(super) fn retire(&mut self, frame: u64, live: Texture) {
         self.retired.push_back((frame, Retired::Image(live)));
     }
 
-    /// Destroys a view when `frame` is complete.
+    /// Schedules a view for destruction when `frame` is complete.
     pub(super) fn retire_view(&mut self, frame: u64, live: Texture) {
         self.retired.push_back((frame, Retired::View(live)));
     }
 
-    /// Frees memory when `frame` is complete, after the images retired earlier.
+    /// Schedules memory to be freed when `frame` is complete, after the images retired earlier.
     pub(super) fn retire_memory(&mut self, frame: u64, memory: vk::DeviceMemory) {
         self.retired.push_back((frame, Retired::Memory(memory)));
     }

@@ -38,7 +38,7 @@ impl Moves {
 }
 
 impl TextureCache {
-    /// Creates the destination images of moves.
+    /// Creates the destination images of moves, and lists the copies and barriers. Retires an image instead if the buffer has no room for its levels.
     ///
     /// # Errors
     /// If the device is out of memory.
@@ -97,7 +97,8 @@ impl TextureCache {
         Ok(())
     }
 
-    /// Copies moving textures into the buffer, before any write to the cache's memory.
+    /// Copies moving textures into the buffer, before any write to the cache's memory. After a resize, records only the barriers:
+    /// [`record_arrivals`](TextureCache::record_arrivals) then copies from image to image.
     pub(super) fn record_departures(&self, commands: vk::CommandBuffer) {
         let (device, moves) = (self.device.raw(), &self.moves);
         if moves.listed.is_empty() {
@@ -122,7 +123,7 @@ impl TextureCache {
         unsafe { device.cmd_pipeline_barrier(commands, copying, copying, none, &copied, &[], &[]) };
     }
 
-    /// Copies moving textures to their new images, after the barriers of those images.
+    /// Copies moving textures to their new images, after the barriers of those images: from the buffer or, after a resize, from the old images.
     pub(super) fn record_arrivals(&self, commands: vk::CommandBuffer) {
         let (device, moves) = (self.device.raw(), &self.moves);
         let (source, target) = (

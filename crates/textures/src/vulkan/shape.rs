@@ -148,7 +148,7 @@ pub(super) struct Measured {
     pub(super) memory_types: u32,
 }
 
-/// Queries memory requirements of each shape at each level.
+/// Queries the memory requirements of each shape at each level, and combines their alignments and memory types.
 pub(super) fn measure(device: &Device, shapes: &[TextureShape], apart: bool) -> Result<Measured> {
     let (mut unit, mut memory_types) = (Alignment::ONE, device.profile().ordinary_type_bits());
     let (mut chains, mut measured) = (Vec::new(), Vec::new());

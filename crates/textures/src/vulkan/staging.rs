@@ -26,7 +26,8 @@ struct Ring {
 }
 
 impl Ring {
-    /// Allocates `bytes` bytes at a multiple of `alignment`; returns their offset, or `None` if pending frames leave too little room.
+    /// Allocates `bytes` bytes at a multiple of `alignment`; returns their offset, or `None` if the ring is too small or pending frames leave too
+    /// little room.
     fn take(&mut self, bytes: u64, alignment: u64) -> Option<u64> {
         let lap = self.head / self.size * self.size;
         let offset = (self.head - lap).next_multiple_of(alignment);
@@ -106,7 +107,8 @@ impl Staging {
         Ok(())
     }
 
-    /// Allocates `bytes` bytes at a multiple of `alignment`; returns their offset, or `None` if pending frames leave too little room.
+    /// Allocates `bytes` bytes at a multiple of `alignment`; returns their offset, or `None` if the ring is too small or pending frames leave too
+    /// little room.
     pub(super) fn take(&mut self, bytes: u64, alignment: u64) -> Option<u64> {
         self.ring.take(bytes, alignment)
     }

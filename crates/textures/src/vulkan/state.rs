@@ -36,8 +36,7 @@ pub(super) struct TextureUse {
     pub(super) used: u64,
     /// The texture that is drawn while this one is not resident.
     pub(super) fallback: Option<TextureId>,
-    /// For separate levels: the finest level up to which all are resident, with a set of all views; and its
-    /// replacement.
+    /// For separate levels: the finest level up to which all levels are resident, with a set of all their views; and its replacement.
     pub(super) joined: Option<Texture>,
     pub(super) next: Option<Texture>,
 }

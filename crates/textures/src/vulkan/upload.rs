@@ -100,7 +100,7 @@ impl TextureCache {
         Ok(recorded)
     }
 
-    /// Creates images of placed textures and writes their missing levels to the ring, until it is full or the budget is spent: of
+    /// Creates images of placed textures and writes their missing levels to the ring, until it is full or the budget of bytes or time is spent: of
     /// the last texture as many as fit, coarsest first. Uploads to bytes that no pending frame uses go to the transfer queue.
     fn stage(&mut self, source: &mut impl TexelSource, recorded: &mut RecordedUploads) -> Result<()> {
         let start_time = self.upload_time.map(|most| (Instant::now(), most));
@@ -175,7 +175,8 @@ impl TextureCache {
         Ok(())
     }
 
-    /// Submits the uploads on the transfer queue; returns the semaphore and value that the frame must wait for.
+    /// Submits the uploads on the transfer queue; returns the semaphore and value that the frame must wait for, or `None` if there are no such
+    /// uploads.
     fn send(&mut self) -> Result<Option<(vk::Semaphore, u64)>> {
         let Some(transfer) = self.transfer.as_mut().filter(|_| !self.sent.uploads.is_empty()) else {
             return Ok(None);

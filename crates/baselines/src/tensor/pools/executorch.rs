@@ -18,7 +18,7 @@ pub(super) fn document(items: &[&SpaceItem]) -> ObjectPool {
 }
 
 /// The implemented rule without overlapping allocations: in descending order of size (the later item first on a tie), each item takes the first free
-/// object.
+/// object, or a new one if no object is free.
 ///
 /// Source: `exir/memory_planning.py` at cff6f4d, `allow_overlapping_allocations=False`.
 pub(super) fn objects(items: &[&SpaceItem]) -> ObjectPool {

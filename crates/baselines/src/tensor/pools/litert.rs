@@ -13,9 +13,9 @@ use super::share::share;
 pub enum Rule {
     /// One object per tensor.
     Naive,
-    /// Each tensor takes a free object of exactly its size.
+    /// Each tensor takes a free object of exactly its size, or a new one.
     Equality,
-    /// Tensors are assigned in the order of their first tasks; each takes the free object closest in size.
+    /// Tensors are assigned in the order of their first tasks; each takes the free object closest in size. An image takes only objects that cover it.
     InOrder,
     /// A minimum-cost flow decides which tensors share an object.
     MinCostFlow,
@@ -79,8 +79,8 @@ impl Assignment {
         self.sizes.iter().map(|size| size.iter().product::<u64>()).sum()
     }
 
-    /// Places objects at consecutive offsets; returns the offset of each tensor and the end of the last object, in bytes (elements for
-    /// images).
+    /// Places objects at consecutive offsets; returns the offset of each tensor and the end of the last object, in bytes; for images, in texels or
+    /// elements.
     pub fn offsets(&self) -> (Vec<u64>, u64) {
         let mut starts = Vec::with_capacity(self.sizes.len());
         let mut end = 0;

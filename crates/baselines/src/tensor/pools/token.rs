@@ -10,7 +10,7 @@ use tileheap_tensor::ElementType;
 pub enum TokenRule {
     /// The RFC's text: the free block of the same element type with the least added area, then the least waste, however much it has to grow.
     Rfc,
-    /// The first version that shipped: like the RFC's text, but adds a block if a free one would grow by more than the request.
+    /// The first version that shipped: like the RFC's text, but adds a block if the best free one would grow by more than the request.
     First,
     /// TVM's later rule: compares, axis by axis, the free blocks of the same element type and scope whose sides are within a factor of 5 of the
     /// request's.
@@ -75,9 +75,9 @@ pub struct TokenPool {
     free: Vec<usize>,
 }
 
-/// The factor by which a block may be larger or smaller than the buffer that requests it.
+/// The maximum factor by which a block may be larger or smaller than the buffer that requests it.
 const RANGE: u64 = 16;
-/// The factor by which a side of a block may be longer or shorter than that of the image that requests it.
+/// The maximum factor by which a side of a block may be longer or shorter than that of the image that requests it.
 const RATIO: u64 = 5;
 
 impl TokenPool {
@@ -148,7 +148,8 @@ impl TokenPool {
         self.free.len()
     }
 
-    /// Finds the smallest free block that is large enough, otherwise the largest smaller one; on a tie, the one that has been free the longest.
+    /// Finds the smallest free buffer block of at least `size` bytes, otherwise the largest smaller one, among those within a factor of [`RANGE`] of
+    /// `size`; on a tie, the one that has been free the longest.
     fn find_bytes(&self, size: u64) -> Option<usize> {
         let (least, most) = (size / RANGE, size.saturating_mul(RANGE));
         let near = |&&block: &&usize| {
@@ -234,8 +235,8 @@ pub struct TokenPlan {
     pub first: Vec<[u64; 2]>,
 }
 
-/// Plans values in topological order: each value takes a free block or a new one; then the values that no later node reads are released.
-/// Values that nothing reads are outputs of the graph and are kept.
+/// Plans values in topological order: each value takes a free block or a new one; then the values that no later node reads are released, except
+/// inputs of the graph. Values that nothing reads are outputs of the graph and are kept.
 ///
 /// ```
 /// use tileheap_baselines::tensor::pools::token::{Token, TokenRule, TokenValue, plan_tokens};

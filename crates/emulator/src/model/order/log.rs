@@ -127,7 +127,7 @@ impl Events {
     }
 }
 
-/// The bits of a [`Tag`] that hold the index of an event; the others hold the number of the log.
+/// Number of bits of a [`Tag`] that hold the index of an event; the other bits hold the number of the log.
 const INDEX_BITS: u32 = 24;
 
 /// The tag of the discard at the end of a batch, which no log contains.
@@ -141,7 +141,7 @@ pub(crate) struct Log {
     events: Events,
     lists: Vec<Vec<LoggedAccess>>,
     dependencies: Vec<Dependency>,
-    /// True if the command buffer accesses tile memory or transfers resources to another queue family; otherwise its dependencies only matter if
+    /// True if the command buffer contains accesses, layout transitions or queue family ownership transfers; otherwise its dependencies only matter if
     /// something was accessed before.
     pub(crate) has_accesses: bool,
     /// For a secondary command buffer with draws: `true` if one of them certainly draws.
@@ -378,7 +378,7 @@ impl Recorded {
         }
     }
 
-    /// Returns the finished log.
+    /// Finishes the log, unless that was done before, and returns it.
     pub(crate) fn freeze(&mut self) -> Arc<Log> {
         static LOGS: AtomicU64 = AtomicU64::new(1);
         let log = &mut self.log;
@@ -442,7 +442,7 @@ impl Recorded {
         true
     }
 
-    /// Logs that a command performs its own accesses, and those of a list.
+    /// Logs that a command performs its own accesses and, unless an earlier command of the epoch performed them, those of a list.
     pub(crate) fn access_with(&mut self, own: Vec<LoggedAccess>, list: u32, at: &Position) {
         let mut all = own;
         if self.is_new(list) {
@@ -503,7 +503,7 @@ impl Recorded {
         self.event(Event::Barrier(end - 1, end), at);
     }
 
-    /// Logs a barrier for all memory, if the last dependency is the same; otherwise does nothing and returns `false`.
+    /// Logs a barrier for all memory, if the last dependency is the same and no allocation is needed; otherwise does nothing and returns `false`.
     #[inline(always)]
     pub(crate) fn repeat_global_barrier(
         &mut self,

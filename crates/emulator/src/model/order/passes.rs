@@ -64,7 +64,7 @@ impl Subpasses {
         subpasses
     }
 
-    /// Begins the next subpass.
+    /// Ends the current subpass, and begins the next one, if there is one.
     pub(crate) fn next(&mut self, recorded: &mut Recorded, at: &Position) {
         self.leave(recorded, at);
         let Some(pass) = &self.pass else { return };
@@ -97,7 +97,7 @@ impl Subpasses {
         !self.has_feedback && self.last_drawn[usize::from(acts)] == recorded.epoch
     }
 
-    /// Logs the first draw or clear of attachments in an epoch; if `acts` is false, the command may do nothing.
+    /// Logs the first draw or clear of attachments in an epoch, and the first one that certainly acts; if `acts` is false, the command may do nothing.
     #[inline]
     pub(crate) fn draw(
         &mut self,
@@ -125,7 +125,7 @@ impl Subpasses {
         recorded.access(list, at);
     }
 
-    /// The accesses of a draw to attachments.
+    /// The accesses of a draw to tracked attachments; input attachments, and those whose contents stay undefined, are omitted.
     fn attachment_accesses(&self, pass: &RenderPass, acts: bool) -> Vec<LoggedAccess> {
         let mut accesses = Vec::new();
         for one in &pass.subpasses[self.subpass as usize] {
@@ -207,7 +207,7 @@ impl Subpasses {
     }
 }
 
-/// Returns `true` if a subpass reads an attachment that it draws to.
+/// Returns `true` if a subpass reads an attachment that it draws to; `is_input` selects the uses that read.
 pub(crate) fn reads_drawn(uses: &[AttachmentUse], is_input: impl Fn(&AttachmentUse) -> bool) -> bool {
     let is_drawn = |input: &AttachmentUse| {
         let same = uses.iter().filter(|one| one.attachment == input.attachment);

@@ -1,4 +1,4 @@
-//! Messages about missing order and lost contents.
+//! Messages about missing dependencies and lost contents.
 
 use std::borrow::Cow;
 use std::fmt;

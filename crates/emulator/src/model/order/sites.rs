@@ -47,8 +47,8 @@ impl Sites {
         self.events > self.kept * 2 + events
     }
 
-    /// Returns the number of a batch, which encodes submit call, batch and queue; `ends` is the reason why contents become undefined at
-    /// its end.
+    /// Returns the number of a batch, which encodes its submit call, its index and its queue. Records `ends`, the reason why contents become
+    /// undefined at its end, if any.
     pub(crate) fn batch(&mut self, submit: Submit, ends: Option<DiscardReason>) -> u64 {
         self.ends = ends.or(self.ends);
         let known = self.queues.iter().position(|queue| *queue == submit.queue);
@@ -74,7 +74,8 @@ impl Sites {
         self.mapped.remove(&memory.as_raw());
     }
 
-    /// Returns `true` if the host may write a resource. It cannot write images with optimal tiling through a mapping.
+    /// Returns `true` if the memory of a resource is mapped and the host may write the resource: images with optimal tiling cannot be written through
+    /// a mapping.
     pub(super) fn is_mapped(&self, resource: &Resource) -> bool {
         let is_linear = !matches!(resource.tiling, Tiling::Optimal(_));
         is_linear
@@ -118,7 +119,7 @@ impl Sites {
         known.unwrap_or(Object(vk::ObjectType::UNKNOWN, 0))
     }
 
-    /// The bytes of a resource's memory that a use may touch.
+    /// The bytes of a resource's memory that a use may touch; `None` if the resource is unknown or not bound to memory.
     pub(super) fn bytes(&self, used: &MemoryUse) -> Option<(u64, u64)> {
         let place = self.resource(used.resource)?.place.get()?;
         let end = place.first + self.resource(used.resource)?.size;
@@ -131,7 +132,7 @@ impl Sites {
         })
     }
 
-    /// Names the memory that a resource is in.
+    /// Names the memory that a resource is in: its memory object, or the tile heap.
     pub(super) fn memory(&self, id: ResourceId) -> String {
         let place = self.resource(id).and_then(|resource| resource.place.get());
         match place.filter(|place| !place.is_tile) {
@@ -154,7 +155,7 @@ impl Sites {
         }
     }
 
-    /// Returns `true` for a read of an input attachment that the subpass around a secondary command buffer draws to.
+    /// Returns `true` for a read of an input attachment that the subpass enclosing a secondary command buffer draws to.
     fn reads_drawn(&self, used: &MemoryUse) -> bool {
         let is_input = matches!(
             used.action,
@@ -166,7 +167,7 @@ impl Sites {
         both.is_some_and(|((log, _), number)| log.is_drawn_around(ResourceId(number)))
     }
 
-    /// Returns `false` for an access to the attachments around a secondary command buffer that its draws may not
+    /// Returns `false` for an access to the attachments of the enclosing subpass that the draws of a secondary command buffer do not certainly
     /// perform.
     fn is_certain_draw(&self, used: &MemoryUse) -> bool {
         let Some((log, (_, event))) = self.event(used.tag) else {

@@ -10,7 +10,7 @@ use crate::model::resources::Resource;
 use crate::tables::messages::MessageId;
 use crate::tables::unseen_writes::UnseenWrites;
 
-/// The kinds of unseen writes so far, and the resources that they can reach.
+/// The kinds of unseen writes that a device may have performed so far, and the kinds that can reach its tracked resources.
 #[derive(Debug)]
 pub(crate) struct UnseenWritesSoFar {
     kinds: UnseenWrites,
@@ -73,7 +73,8 @@ impl UnseenWritesSoFar {
         self.take_messages()
     }
 
-    /// Returns `true` if writes that the layer does not see may have reached a resource, directly or through a linear resource in the same bytes.
+    /// Returns `true` if writes that the layer does not see may have reached a resource: directly, through a linear resource in the same bytes, or
+    /// through an untracked resource in its memory object.
     pub(super) fn may_have_written(&self, resource: &Resource) -> bool {
         let in_tile = self
             .reach_tile

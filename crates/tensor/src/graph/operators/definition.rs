@@ -26,7 +26,7 @@ pub struct OperatorDefinition {
 }
 
 impl OperatorDefinition {
-    /// Defines an operator with one input, which is read in plain form, and without a kernel.
+    /// Defines an operator with one input, which is read in plain form, and no kernel.
     pub(super) const fn new(
         name: &'static str,
         class: OperatorClass,

@@ -5,7 +5,7 @@ use super::definition::{BuiltInKernel, OperandForm, OperatorClass, OperatorDefin
 use crate::graph::element::ElementType;
 use crate::graph::node::InPlace;
 
-/// Defines an operator with one operand.
+/// Defines an elementwise operator with one operand, which is read in plain form.
 pub(super) const fn unary(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
     OperatorDefinition {
         onnx,
@@ -13,7 +13,7 @@ pub(super) const fn unary(name: &'static str, onnx: &'static [&'static str]) -> 
     }
 }
 
-/// Defines an operator with one operand and boolean results.
+/// Defines an elementwise operator with one operand and boolean results.
 pub(super) const fn test(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
     OperatorDefinition {
         onnx,
@@ -21,7 +21,7 @@ pub(super) const fn test(name: &'static str, onnx: &'static [&'static str]) -> O
     }
 }
 
-/// Defines an operator with one operand, in any storage form.
+/// Defines an elementwise operator with one operand, in any storage form.
 pub(super) const fn activation(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
     OperatorDefinition {
         form: OperandForm::Alike,

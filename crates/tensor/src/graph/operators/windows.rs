@@ -85,7 +85,7 @@ pub(super) const GLOBAL_AVG_POOL2D: OperatorDefinition = OperatorDefinition {
         Some(BuiltInKernel::GlobalAveragePool),
     )
 };
-/// Repeats each element `scale` times: nearest-neighbor scaling.
+/// Repeats each element `scale` times along the height and the width: nearest-neighbor scaling.
 pub(super) const RESIZE2D: OperatorDefinition = OperatorDefinition {
     form: OperandForm::Packed,
     kernel: Some(BuiltInKernel::Resize),

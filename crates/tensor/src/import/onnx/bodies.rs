@@ -19,7 +19,7 @@ use crate::graph::{
 struct Rounds<'a> {
     node: &'a NodeProto,
     body: &'a GraphProto,
-    /// The maximum number of rounds, and the condition on which the first one runs.
+    /// The maximum number of rounds, and the condition for running the first one; `None` for an omitted operand.
     limits: [Option<TensorId>; 2],
     /// Carried values, by their names in the body.
     carried: Vec<(&'a str, TensorId)>,
@@ -144,7 +144,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The shape of a branch's output: a dimension that differs between the arms becomes a symbol whose range covers all of them.
+    /// The shape of a branch's output: a dimension that differs between the arms becomes a symbol whose range covers all of them. If the ranks
+    /// differ, the shape is taken from the file.
     fn shape_of_arms(
         &mut self,
         node: &NodeProto,
@@ -178,7 +179,8 @@ impl Reader<'_> {
         Ok(Shape(dims))
     }
 
-    /// Returns the shape that the file gives for a branch's output if the results of the arms have different ranks.
+    /// For arms whose results have different ranks: returns the shape that the file gives for the branch's output, which must be large enough for
+    /// each of them.
     fn described_of_arms(&self, name: &str, shapes: &[Vec<Dim>]) -> Result<Shape, String> {
         let most = |dims: &[Dim]| {
             dims.iter()

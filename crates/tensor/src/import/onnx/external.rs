@@ -17,7 +17,7 @@ pub(super) struct ExternalData<'a> {
     size: u64,
 }
 
-/// The location of a constant's data, if the data is in another file and small enough to be a shape.
+/// The location of a constant's data, if the data is in a file within the model's folder and small enough to be a shape.
 pub(super) fn external_data(tensor: &TensorProto, element: ElementType) -> Option<ExternalData<'_>> {
     let entry = |key: &str| {
         let entry = tensor.external_data.iter().find(|entry| entry.key == key);
@@ -40,7 +40,7 @@ pub(super) fn external_data(tensor: &TensorProto, element: ElementType) -> Optio
     })
 }
 
-/// Returns true if the data of a constant is in another file, and may be a shape.
+/// Returns true if the data of a constant is in another file, and may be a shape: from 1 to `MAX_KNOWN` integers of 32 or 64 bits.
 pub(super) fn has_external_shape(tensor: &TensorProto, element: ElementType) -> bool {
     let count = tensor
         .dims

@@ -43,7 +43,7 @@ fn dynamic_dimensions_are_broadcast() {
     }
 }
 
-/// Axes count from the end of the stacked result, which has one dimension more than the body's output.
+/// A negative axis counts from the end of the stacked result, which has one dimension more than the body's output.
 #[test]
 fn scans_stack_along_any_axis() {
     let stacked = |axis: i64| {

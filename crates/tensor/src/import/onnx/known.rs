@@ -14,7 +14,7 @@ pub(super) const MAX_KNOWN_RANK: usize = 64;
 /// Maximum number of terms of a tracked number.
 const MAX_TERMS: usize = 64;
 
-/// Maximum number of terms of all numbers that a model's nodes compute: some 100 MB.
+/// Maximum total number of terms in the numbers that a model's nodes compute; they take about 100 MB.
 pub(super) const MAX_TRACKED: usize = 1 << 21;
 
 /// A small tensor whose numbers are known: a shape, axes, scales.
@@ -81,7 +81,7 @@ impl Known {
         (count(&dims)? == self.numbers.len()).then(|| Known { dims, ..self.clone() })
     }
 
-    /// The elements if all are integers or symbols.
+    /// The elements as dimensions, which may be expressions of symbols; `None` if any element is a fraction.
     pub(super) fn wholes(&self) -> Option<Vec<Dim>> {
         let whole = |number: &Number| match number {
             Number::Whole(dim) => Some(dim.clone()),
@@ -104,7 +104,8 @@ impl Known {
         is_fractional(self.element)
     }
 
-    /// The rows with these indices of the first axis.
+    /// Gathers the rows at these indices of the first axis; `dims`, the dimensions of the index tensor, replace that axis. `None` if an index is out
+    /// of range or the result is too large to track.
     pub(super) fn rows(&self, places: &[usize], dims: &[usize]) -> Option<Known> {
         let row = count(self.dims.get(1..)?)?;
         let all = places.len().checked_mul(row)?;
@@ -121,7 +122,7 @@ impl Known {
     }
 }
 
-/// The number of elements of a tensor with these dimensions; `None` if it exceeds 64 bits.
+/// The number of elements of a tensor with these dimensions; `None` if it overflows `usize`.
 pub(super) fn count(dims: &[usize]) -> Option<usize> {
     dims.iter().try_fold(1usize, |all, &dim| all.checked_mul(dim))
 }

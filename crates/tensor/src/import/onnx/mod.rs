@@ -116,7 +116,7 @@ fn wrong(problem: impl ToString) -> Error {
     Error::parse("ONNX model", problem)
 }
 
-/// Resolves an axis that may be negative.
+/// Resolves an axis, which counts from the end if it is negative; `None` if it is out of range.
 fn wrapped(axis: i64, rank: usize) -> Option<usize> {
     let axis = usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok();
     axis.filter(|&axis| axis < rank)
@@ -125,8 +125,9 @@ fn wrapped(axis: i64, rank: usize) -> Option<usize> {
 struct Reader<'a> {
     graph: GraphBuilder,
     options: &'a OnnxOptions,
-    /// Symbols of the dimensions that have a name in the model, and of those that have one in the current call of a function.
+    /// Symbols of the dimensions that have a name in the model.
     symbols: BTreeMap<String, SymbolId>,
+    /// Symbols of the other dimensions that have a name, in the current call of a function.
     symbols_of_call: BTreeMap<String, SymbolId>,
     /// Symbols of other dynamic dimensions, by tensor and axis.
     unnamed: Scoped<SymbolId>,
@@ -226,7 +227,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The type of a constant's elements; for an unknown type, the narrowest that holds its data.
+    /// The type of a constant's elements; for an unknown type, the narrowest that holds its data, or `UNKNOWN` if the size of the data is not known
+    /// either.
     fn element_of(&self, tensor: &proto::TensorProto) -> ElementType {
         let count = tensor
             .dims
@@ -241,7 +243,7 @@ impl Reader<'_> {
         element(tensor.data_type).or_else(by_size).unwrap_or(UNKNOWN)
     }
 
-    /// The type of a value's elements.
+    /// The type of a value's elements, from ONNX's number; an unknown number is recorded, and maps to `UNKNOWN`.
     fn value_element(&mut self, number: i32) -> ElementType {
         element(number).unwrap_or_else(|| {
             self.unknown_elements.insert(number);
@@ -249,7 +251,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Adds a note about tensors with elements of unknown types.
+    /// Adds notes about constants and other tensors with elements of unknown types, if there are any.
     fn note_unknown_elements(&mut self) {
         let is_unknown = |of: &Tensor| of.element >= ElementType::Bits1;
         let tensors = || self.graph.tensors().iter().filter(|of| is_unknown(of));

@@ -106,7 +106,7 @@ impl Reader<'_> {
         self.keep(node, &made)
     }
 
-    /// Gathers rows of a table.
+    /// Reads a `Gather`: selects slices along an axis by index; the dimensions of the index tensor replace that axis.
     pub(super) fn gather(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let (data, indices) = (self.dims(inputs[0]), self.dims(inputs[1]));
         let axis = node.int("axis", 0);
@@ -149,7 +149,7 @@ impl Reader<'_> {
         self.keep(node, &made)
     }
 
-    /// The number of indices that a slice takes from a dimension.
+    /// The number of indices that a slice takes from a dimension; `None` if it cannot be determined.
     fn sliced_dim(&self, dim: &Dim, begin: &Dim, end: &Dim, step: i64) -> Option<Dim> {
         if step <= 0 {
             // With a negative step, only slices of fixed dimensions are tracked.
@@ -217,7 +217,8 @@ impl Reader<'_> {
         self.keep(node, &[last])
     }
 
-    /// Adds a node that selects elements by their values: the number of results is a symbol, bounded by the number of all elements.
+    /// Adds a node that selects elements by their values. The number of results is a symbol, bounded by the number of elements (along the axis, if
+    /// the node has one) or, for `NonMaxSuppression`, by the number of boxes that it may select.
     pub(super) fn selected(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let data = inputs.first().map(|&input| self.dims(input)).unwrap_or_default();
         let most = |dims: &[Dim]| {

@@ -170,7 +170,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Adds a node of any operator, with the outputs that the file describes.
+    /// Adds a node whose output types and shapes are taken from the file; returns an error if the file does not give one of them.
     pub(super) fn described_by_the_file(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let mut outputs = Vec::new();
         for output in node.output.iter().filter(|output| !output.is_empty()) {
@@ -210,7 +210,7 @@ impl Reader<'_> {
         same && within
     }
 
-    /// Reads a `Constant` node, whose value is a tensor, a number or a list of numbers.
+    /// Reads a `Constant` node, whose value is a dense or sparse tensor, a number, a list of numbers, or strings.
     fn constant_node(&mut self, node: &NodeProto) -> Result<()> {
         let name = self.output(node)?.to_owned();
         let of = |attribute: &str| node.attribute(attribute);

@@ -414,7 +414,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The outputs of a `Split`: parts of given sizes, or as even as possible.
+    /// The outputs of a `Split`: parts of the given sizes, or equal parts of which the last may be smaller.
     fn parts(&self, of: &Operands<'_>) -> Option<Outputs> {
         let (data, element) = (of.dims(0)?, of.element(0)?);
         let axis = of.axis(0, data.len())?;

@@ -81,8 +81,8 @@ impl Reader<'_> {
     }
 }
 
-/// The product of some dimensions divided by that of others: equal factors cancel, and numbers are divided, so that
-/// bounds stay tight.
+/// The product of some dimensions divided by that of others, rounded down. Equal symbolic factors and common divisors of the numbers cancel first, so
+/// that bounds stay tight.
 pub(super) fn quotient(all: &[Dim], by: &[Dim]) -> Dim {
     let mut left = Factors::of(all);
     let mut by = Factors::of(by);

@@ -35,7 +35,7 @@ impl Reader<'_> {
         id
     }
 
-    /// The symbol of a dimension that is known only at run time; the caller may give a smaller range.
+    /// The symbol of a dimension that is known only at run time and lies within `range`; the options may give a smaller range.
     pub(super) fn symbol_within(&mut self, tensor: &str, axis: usize, range: (u64, u64)) -> Dim {
         let name = format!("{tensor}.{axis}");
         let mut id = self.unnamed(tensor, axis);

@@ -17,7 +17,7 @@ struct Windows {
 }
 
 impl Windows {
-    /// The window parameters of a node; `None` if their number is not that of the axes, or a stride or dilation is not positive.
+    /// The window parameters of a node; `None` if the length of a list does not match the number of axes, or if a stride or dilation is not positive.
     fn of(node: &NodeProto, axes: usize) -> Option<Windows> {
         let ints = |name: &str| node.ints(name).filter(|ints| !ints.is_empty());
         let each = |name: &str| {
@@ -69,7 +69,8 @@ impl Windows {
         )
     }
 
-    /// The sides that windows of this kernel would reduce to `sides`.
+    /// The output sides of a transposed convolution: `output_shape` if the node has it; otherwise the sides that windows of this kernel would reduce
+    /// to `sides`, plus `output_padding`.
     fn transposed(&self, node: &NodeProto, sides: &[Dim], kernel: &[Dim]) -> Option<Vec<Dim>> {
         if let Some(given) = node.ints("output_shape").filter(|given| !given.is_empty()) {
             // Some exporters write the whole shape.

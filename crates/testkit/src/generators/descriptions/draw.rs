@@ -180,7 +180,7 @@ impl Draw {
         }
     }
 
-    /// Every (aspect, level, layer) of a range without open ends; a single element for a buffer.
+    /// Every (aspect, level, layer) of a range without open ends; a single element for a buffer or an empty range.
     fn parts(range: SubresourceRange) -> Vec<(u32, u32, u32)> {
         let aspects = (0..8u32).filter(|bit| range.aspects.as_raw() >> bit & 1 == 1);
         let mut parts = Vec::new();
@@ -197,7 +197,7 @@ impl Draw {
         parts
     }
 
-    /// Returns true if every part of a range has contents.
+    /// Returns true if every part of a range has contents, or if the resource is external and enters the frame with contents.
     pub(super) fn has_contents(&self, resource: usize, range: SubresourceRange) -> bool {
         let external = match self.description.resources[resource].persistence {
             Persistence::External(desc) => {
@@ -260,7 +260,7 @@ impl Draw {
         self.batch.passes.push(pass);
     }
 
-    /// Adds a transfer pass to the last batch for each history resource that no pass has written.
+    /// Adds a transfer pass to the last batch for each history resource that no pass has written, if the batch's queue supports transfers.
     fn write_histories(&mut self) {
         let count = self.description.resources.len();
         let last = self.description.batches.len() - 1;

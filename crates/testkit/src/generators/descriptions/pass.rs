@@ -162,7 +162,7 @@ impl Draw {
         }
     }
 
-    /// Adds an input attachment: an attachment of the pass, or another image that has contents.
+    /// Adds an input attachment: an attachment of the pass, or another image that has contents, if there is one.
     fn input(&mut self, pass: &mut DescribedPass) {
         let own: Vec<DescribedAccess> = pass
             .accesses
@@ -203,7 +203,7 @@ impl Draw {
         }
     }
 
-    /// Adds a second subpass, which reuses attachments of the first one.
+    /// Adds a second subpass, which reuses attachments of the first one, has an additional color attachment, or both.
     fn next_subpass(&mut self, pass: &mut DescribedPass, samples: Samples) {
         let own: Vec<DescribedAccess> = pass
             .accesses

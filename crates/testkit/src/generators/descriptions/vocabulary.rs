@@ -30,7 +30,7 @@ impl Draw {
         }
     }
 
-    /// Random explicit stages for an access of a pass.
+    /// Random explicit stages for an access of a pass; usually `None`, for the default stages.
     pub(super) fn stages(&mut self, pass: PassKind, kind: AccessKind) -> Option<S> {
         if self.odd() {
             return Some(S::from_raw(self.any_bits::<S>(3)));
