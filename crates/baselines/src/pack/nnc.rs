@@ -179,7 +179,7 @@ mod tests {
         let mut taller = graph.clone();
         taller.height += Bytes(1);
         let said = taller.check(&problem).unwrap_err();
-        assert!(said.to_string().contains("the buffer"), "{said}");
+        assert!(said.to_string().contains("the block"), "{said}");
         // An edge that goes back in time.
         let mut back = graph;
         let is_inner = |edge: &&mut AllocationEdge| edge.from.is_some() && edge.to.is_some();

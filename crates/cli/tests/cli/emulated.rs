@@ -211,7 +211,7 @@ fn a_missing_layer_or_program_is_named() {
         &[
             &empty,
             "bash scripts/install.sh",
-            "a symbolic link to it works",
+            "a symbolic link to the command works",
             "--layers",
             "VkLayer_tileheap_emulator.json is in none of these folders",
         ],

@@ -144,7 +144,7 @@ fn an_interrupted_search_prints_its_best_answer() {
     shown.read_to_string(&mut seen).expect("the rest");
     assert!(terminal.wait().expect("it ends").success(), "{seen}");
     assert!(
-        seen.contains("height") && seen.contains("none within the time"),
+        seen.contains("height") && seen.contains("none before the time limit or Ctrl-C"),
         "{seen}"
     );
 }
