@@ -75,8 +75,8 @@ TH_ENUM(ThStatus, int32_t) {
     /** A handle is null, was destroyed, or is not one of the expected type. */
     TH_STATUS_ERROR_INVALID_HANDLE = -3,
     /**
-     * The object is in use: by another thread, although it allows one thread at a time; by objects that have to be destroyed first; or by the
-     * call that is calling back.
+     * The object is in use: by another thread, although it allows one thread at a time; by objects that have to be destroyed first; or by the call
+     * that invoked the callback that is running.
      */
     TH_STATUS_ERROR_IN_USE = -4,
     /** A number, an index, a name or a string is not one that the function accepts. */
@@ -151,7 +151,7 @@ TH_ENUM(ThMemoryKind, uint32_t) {
     TH_MEMORY_KIND_DEDICATED,
 };
 
-/** The need of a resource for a dedicated allocation (`VkMemoryDedicatedRequirements`). */
+/** A resource's need for a dedicated allocation (`VkMemoryDedicatedRequirements`). */
 TH_ENUM(ThDedicated, uint32_t) {
     /** The resource can share an allocation. */
     TH_DEDICATED_NO,
@@ -181,7 +181,7 @@ TH_ENUM(ThSharingReason, uint32_t) {
     TH_SHARING_REASON_TRANSFERS,
     /** Shared: several queue families read the resource at the same time. */
     TH_SHARING_REASON_CONCURRENT_READS,
-    /** Shared: several queue families use a history, and which one is next depends on the next frame. */
+    /** Shared: several queue families use a history, and the next frame determines which of them uses it next. */
     TH_SHARING_REASON_HISTORY,
 };
 
@@ -245,7 +245,7 @@ TH_ENUM(ThClearKind, uint32_t) {
     TH_CLEAR_KIND_DEPTH_STENCIL,
 };
 
-/** The shaders that a store runs. `thGetStoreShaders` has their code. */
+/** The shaders that a store runs. `thGetStoreShaders` returns their code. */
 TH_ENUM(ThStoreShader, uint32_t) {
     /** A triangle over the render area, to a color attachment of a float or normalized format. */
     TH_STORE_SHADER_FLOAT,
@@ -305,7 +305,7 @@ TH_ENUM(ThAddressSpaceKind, uint32_t) {
     TH_ADDRESS_SPACE_KIND_MEMORY,
 };
 
-/** Strategies that choose the resources in tile memory. */
+/** Strategies that choose which resources are placed in tile memory. */
 TH_ENUM(ThStrategy, uint32_t) {
     /** A search that proves optimality or reports a bound. */
     TH_STRATEGY_OPTIMAL,
@@ -491,7 +491,7 @@ TH_ENUM(ThSearchFlag, uint32_t) {
 /** The previous users of each placement's bytes. */
 typedef struct ThAliasingT ThAliasingT;
 
-/** Another way to run a frame. */
+/** A frame rearranged to keep more traffic on chip: passes in another order, merged or run in strips, and fused batches. */
 typedef struct ThArrangementT ThArrangementT;
 
 /** The recording of one command buffer. */
@@ -500,7 +500,7 @@ typedef struct ThCommandsT ThCommandsT;
 /** Extensions and features that tileheap adds to a `VkDeviceCreateInfo`. */
 typedef struct ThDeviceAdditionsT ThDeviceAdditionsT;
 
-/** A device of the program on which frames run. */
+/** A device that the program created, on which frames run. */
 typedef struct ThDeviceT ThDeviceT;
 
 /**
@@ -573,7 +573,10 @@ typedef struct ThPhysicalDeviceDesc {
     VkInstance instance;
     /** The physical device. */
     VkPhysicalDevice physicalDevice;
-    /** Bits of `ThFeatureFlag` that the device is created with, `UINT32_MAX` for all that the physical device has. Plans use no others. */
+    /**
+     * The features that the device is created with, as bits of `ThFeatureFlag`; `UINT32_MAX` for all that the physical device has. Plans use only
+     * these features.
+     */
     uint32_t enabled;
     /** Zero. */
     uint32_t reserved;
@@ -587,7 +590,7 @@ typedef struct ThProfileInfo {
     uint32_t features;
     /** The name of the profile or the device. */
     struct ThStringView name;
-    /** The source of the numbers. */
+    /** The source of the profile's values. */
     struct ThStringView source;
     /** The size of the tile heap in bytes; 0 without a tile heap. */
     uint64_t tileSize;
@@ -627,9 +630,9 @@ typedef struct ThResourceDesc {
     ThPersistence persistence;
     /** The constraint on placing the resource in tile memory. */
     ThTileConstraint tileConstraint;
-    /** The state before the frame, of external resources. */
+    /** The state of an external resource before the frame. */
     struct ThExternalState entry;
-    /** The state after the frame, of external resources. */
+    /** The state of an external resource after the frame. */
     struct ThExternalState exit;
     /** Bits of `ThResourceFlag`. */
     uint32_t flags;
@@ -698,9 +701,9 @@ typedef struct ThAccessDesc {
     VkFormat viewFormat;
     /** The index of the resource whose samples a resolve attachment receives. */
     uint32_t resolveSource;
-    /** The distance from its own pixel at which a read may occur, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere. */
+    /** The maximum distance of a read from the fragment's own pixel, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere. */
     uint32_t reachTexels;
-    /** The bytes of memory traffic per frame that keeping the resource on chip for this access was measured to save, with `TH_ACCESS_FLAG_MEASURED`. */
+    /** The measured savings of keeping the resource on chip for this access, in bytes of memory traffic per frame, with `TH_ACCESS_FLAG_MEASURED`. */
     uint64_t measuredSavings;
 } ThAccessDesc;
 
@@ -726,7 +729,7 @@ typedef struct ThPassDesc {
     uint64_t repeatBytes;
     /** A number that the caller chooses for structures that it chains to the render pass; 0 for none. Dynamic frames need 0. */
     uint32_t hook;
-    /** The number of `accesses`. */
+    /** The number of elements of `accesses`. */
     uint32_t accessCount;
     /** The accesses of the pass. */
     const struct ThAccessDesc *accesses;
@@ -746,7 +749,7 @@ typedef struct ThSemaphoreUse {
 typedef struct ThCommandBufferDesc {
     /** `sizeof(ThCommandBufferDesc)`. */
     uint32_t structSize;
-    /** The number of `passes`. */
+    /** The number of elements of `passes`. */
     uint32_t passCount;
     /** The name of the command buffer, unique in the frame. */
     struct ThStringView name;
@@ -758,13 +761,13 @@ typedef struct ThCommandBufferDesc {
 typedef struct ThBatchDesc {
     /** `sizeof(ThBatchDesc)`. */
     uint32_t structSize;
-    /** The number of `waits`. */
+    /** The number of elements of `waits`. */
     uint32_t waitCount;
     /** The semaphores that the batch waits for. */
     const struct ThSemaphoreUse *waits;
-    /** The number of `signals`. */
+    /** The number of elements of `signals`. */
     uint32_t signalCount;
-    /** The number of `commandBuffers`. */
+    /** The number of elements of `commandBuffers`. */
     uint32_t commandBufferCount;
     /** The semaphores that the batch signals. */
     const struct ThSemaphoreUse *signals;
@@ -778,7 +781,7 @@ typedef struct ThSubmitDesc {
     uint32_t structSize;
     /** The index of the queue. */
     uint32_t queue;
-    /** The number of `batches`. */
+    /** The number of elements of `batches`. */
     uint32_t batchCount;
     /** The batches of the submit, in order. */
     const struct ThBatchDesc *batches;
@@ -812,25 +815,25 @@ typedef struct ThSemaphoreDesc {
 typedef struct ThFrameDesc {
     /** `sizeof(ThFrameDesc)`. */
     uint32_t structSize;
-    /** The number of `resources`. */
+    /** The number of elements of `resources`. */
     uint32_t resourceCount;
     /** The name of the frame. */
     struct ThStringView name;
-    /** The extent that scaled images are a fraction of, in texels. */
+    /** The extent that the scales of images are fractions of, in texels. */
     VkExtent2D baseExtent;
     /** Images and buffers. Accesses refer to them by index. */
     const struct ThResourceDesc *resources;
-    /** The number of `passes`. */
+    /** The number of elements of `passes`. */
     uint32_t passCount;
-    /** The number of `submits`. */
+    /** The number of elements of `submits`. */
     uint32_t submitCount;
     /** The passes of a frame with a single command buffer. */
     const struct ThPassDesc *passes;
     /** The submits of a frame with several command buffers, batches or queues. */
     const struct ThSubmitDesc *submits;
-    /** The number of `queues`. */
+    /** The number of elements of `queues`. */
     uint32_t queueCount;
-    /** The number of `semaphores`. */
+    /** The number of elements of `semaphores`. */
     uint32_t semaphoreCount;
     /** The queues that submits refer to by index. */
     const struct ThQueueDesc *queues;
@@ -849,7 +852,7 @@ typedef struct ThFrameInfo {
     uint32_t resourceCount;
     /** The name of the frame. */
     struct ThStringView name;
-    /** The extent that scaled images are a fraction of, in texels. */
+    /** The extent that the scales of images are fractions of, in texels. */
     VkExtent2D baseExtent;
     /** The number of passes. */
     uint32_t passCount;
@@ -877,7 +880,10 @@ typedef struct ThResourceInfo {
     ThResourceType resourceType;
     /** The name of the resource. */
     struct ThStringView name;
-    /** The time for which the contents of the resource are needed. Swapchain images and buffers that are read back are external. */
+    /**
+     * The time for which the contents of the resource are needed; `TH_PERSISTENCE_EXTERNAL` also for swapchain images and for buffers that are read
+     * back.
+     */
     ThPersistence persistence;
     /** The first pass that uses the resource. */
     uint32_t firstPass;
@@ -923,7 +929,7 @@ typedef struct ThPassInfo {
     uint32_t endAccess;
     /** The area that a render pass renders to. */
     VkRect2D area;
-    /** The layers that a render pass renders to. */
+    /** The number of layers that a render pass renders to. */
     uint32_t layers;
     /** The view mask of multiview; 0 without multiview. */
     uint32_t viewMask;
@@ -958,11 +964,11 @@ typedef struct ThDescribedPass {
     uint32_t subpass;
 } ThDescribedPass;
 
-/** The described resource that a resource of a frame is, or is a part of. */
+/** The described resource that a resource of a frame corresponds to, or is a part of. */
 typedef struct ThResourceOrigin {
     /** The index of the resource in the described frame. */
     uint32_t described;
-    /** The number of this value, from 1, if the described resource was divided into values; 0 if it was not. */
+    /** The number of this value, counted from 1, if the described resource was divided into values; 0 if it was not. */
     uint32_t value;
     /** The number of values that the described resource was divided into; 0 if it was not divided. */
     uint32_t valueCount;
@@ -979,13 +985,13 @@ typedef struct ThResourceOrigin {
 typedef struct ThFrameOrigins {
     /** `sizeof(ThFrameOrigins)`. */
     uint32_t structSize;
-    /** The number of `passes`. */
+    /** The number of elements of `passes`. */
     uint32_t passCount;
     /** Per pass of the frame, the described passes that it runs. */
     const struct ThPassOrigin *passes;
-    /** The number of `described`. */
+    /** The number of elements of `described`. */
     uint32_t describedCount;
-    /** The number of `resources`. */
+    /** The number of elements of `resources`. */
     uint32_t resourceCount;
     /** Described passes; each row of `passes` has a run of them. */
     const struct ThDescribedPass *described;
@@ -1078,7 +1084,7 @@ typedef struct ThPlanOptionsDesc {
     ThLadder ladder;
     /** Bits of `ThPlanFlag`. */
     uint32_t flags;
-    /** The maximum number of steps of the search; 0 for the default of 2,000, which take a millisecond with 256 passes. */
+    /** The maximum number of steps of the search; 0 for the default of 2,000, which take about a millisecond for a frame of 256 passes. */
     uint64_t budget;
     /**
      * The cost of each bin that reserving tile memory adds to a render pass, in bytes of traffic; 0 for the model's cost. It must be 0 with
@@ -1110,8 +1116,8 @@ typedef struct ThPlanDesc {
 /** The placements of a resource. */
 typedef struct ThPlannedResource {
     /**
-     * The placements of the resource, a run of `ThPlanArrays::placements`: none if it is unused, two for a history whose previous version is read,
-     * one for each memory object of a tile resident with several.
+     * The placements of the resource, a run of `ThPlanArrays::placements`: none if it is unused, two for a history resource whose previous version
+     * is read, one for each memory object if a tile resident has several.
      */
     struct ThRun placements;
 } ThPlannedResource;
@@ -1160,19 +1166,19 @@ typedef struct ThPlannedPass {
 typedef struct ThPlanArrays {
     /** `sizeof(ThPlanArrays)`. */
     uint32_t structSize;
-    /** The number of `resources`. */
+    /** The number of elements of `resources`. */
     uint32_t resourceCount;
     /** Per resource of the planned frame, its placements. */
     const struct ThPlannedResource *resources;
-    /** The number of `placements`. */
+    /** The number of elements of `placements`. */
     uint32_t placementCount;
-    /** The number of `objects`. */
+    /** The number of elements of `objects`. */
     uint32_t objectCount;
     /** Placements in memory. */
     const struct ThPlannedPlacement *placements;
     /** Memory objects. */
     const struct ThPlannedObject *objects;
-    /** The number of `passes`. */
+    /** The number of elements of `passes`. */
     uint32_t passCount;
     /** Zero. */
     uint32_t reserved;
@@ -1218,7 +1224,7 @@ typedef struct ThTraffic {
     uint64_t halos;
     /** The cost of merged passes. */
     uint64_t merges;
-    /** The number of computed texels, as a multiple of that of the described frame. */
+    /** The number of computed texels, as a multiple of the number in the described frame. */
     double shaded;
     /** The share of `described` that stays on chip, costs included; 1 for all of it. */
     double share;
@@ -1237,9 +1243,9 @@ typedef struct ThSearchDesc {
     uint32_t structSize;
     /** Bits of `ThSearchFlag`; 0 for order, merge, fuse and strips. */
     uint32_t allow;
-    /** The maximum number of computed texels, as a multiple of that of the described frame; 0 for 1.5. */
+    /** The maximum number of computed texels, as a multiple of the number in the described frame; 0 for 1.5. */
     double shaded;
-    /** The cost of one more execution of a pass in bytes of traffic, in place of the costs of passes and of the profile; 0 to use those. */
+    /** The cost of one more execution of a pass, in bytes of traffic, which replaces the costs of the passes and of the profile; 0 to use their costs. */
     uint64_t repeatBytes;
     /** The maximum number of frames to evaluate; 0 for 20,000. */
     uint64_t steps;
@@ -1252,7 +1258,7 @@ typedef struct ThSearchDesc {
 /** An arrangement; see `thCreateArrangement`. */
 typedef struct ThArrangementT *ThArrangement;
 
-/** An arrangement and its savings. */
+/** The traffic of a frame as described and as arranged, and the result of the search. */
 typedef struct ThArrangementInfo {
     /** `sizeof(ThArrangementInfo)`. */
     uint32_t structSize;
@@ -1299,13 +1305,13 @@ typedef struct ThArrangedResource {
 typedef struct ThArrangementArrays {
     /** `sizeof(ThArrangementArrays)`. */
     uint32_t structSize;
-    /** The number of `passes`. */
+    /** The number of elements of `passes`. */
     uint32_t passCount;
     /** Per pass of the arranged frame, the described passes that it runs. */
     const struct ThArrangedPass *passes;
-    /** The number of `described`. */
+    /** The number of elements of `described`. */
     uint32_t describedCount;
-    /** The number of `resources`. */
+    /** The number of elements of `resources`. */
     uint32_t resourceCount;
     /** Described passes; each row of `passes` has a run of them. */
     const struct ThDescribedPass *described;
@@ -1316,7 +1322,7 @@ typedef struct ThArrangementArrays {
 /** A lowerer; see `thCreateLowerer`. */
 typedef struct ThLowererT *ThLowerer;
 
-/** A queue of the device, by queue family and index. */
+/** A device queue, identified by its queue family and index. */
 typedef struct ThFamilyQueue {
     /** `queueFamilyIndex`. */
     uint32_t family;
@@ -1328,7 +1334,7 @@ typedef struct ThFamilyQueue {
 typedef struct ThLowerDesc {
     /** `sizeof(ThLowerDesc)`. */
     uint32_t structSize;
-    /** The number of `queues`: one for each queue that the frame declares, or 0 for one queue of family 0 that runs them all. */
+    /** The number of elements of `queues`: one for each queue that the frame declares, or 0 if one queue of family 0 runs them all. */
     uint32_t queueCount;
     /** The device queue of each declared queue. */
     const struct ThFamilyQueue *queues;
@@ -1353,8 +1359,8 @@ typedef struct ThMemoryRow {
     /** `allocationSize`. */
     VkDeviceSize size;
     /**
-     * Alignment of offset and size if the memory object is replaced by part of a larger allocation, including the device's `bufferImageGranularity`.
-     * Dedicated allocations have exactly `size`.
+     * Alignment of offset and size, including the device's `bufferImageGranularity`, if part of a larger allocation replaces the memory object. Dedicated
+     * allocations have exactly `size`.
      */
     VkDeviceSize alignment;
     /** `VkMemoryAllocateFlagsInfo::flags`; nothing is chained if empty. */
@@ -1376,11 +1382,11 @@ typedef struct ThSharing {
     ThSharingReason reason;
 } ThSharing;
 
-/** Memory of a resource: `[offset, offset + size)` of a memory object, or the caller's. */
+/** The memory that a resource is bound to: `[offset, offset + size)` of a memory object, or memory of the caller. */
 typedef struct ThMemoryBinding {
     /**
-     * Row of `ThLowered::memory`; none (`TH_NONE`) if the caller creates the resource and supplies it for every frame;
-     * the row then describes the required properties.
+     * Row of `ThLowered::memory`; none (`TH_NONE`) if the caller creates the image or buffer and supplies it for every frame: the
+     * row of the image or buffer then describes the required properties.
      */
     ThOptionalIndex memory;
     /** `memoryOffset`. */
@@ -1455,7 +1461,7 @@ typedef struct ThViewRow {
     VkImageViewType viewType;
     /** View format. */
     VkFormat format;
-    /** `VkImageViewUsageCreateInfo::usage`, for views that may not allow all of the image's usage; nothing is chained if it is 0. */
+    /** `VkImageViewUsageCreateInfo::usage`, for views whose format may not support all of the image's usage; nothing is chained if it is 0. */
     VkImageUsageFlags usage;
     /** `subresourceRange`. */
     struct ThSubresourceRange range;
@@ -1473,17 +1479,17 @@ typedef struct ThObjectRef {
 typedef struct ThAccessRow {
     /** The pass of the frame that makes the access. */
     uint32_t pass;
-    /** The subpass of a render pass. */
+    /** Index of the subpass that makes the access; 0 if the pass has only one, or is not a render pass. */
     uint32_t subpass;
-    /** The resource of the frame. */
+    /** The accessed resource of the frame. */
     uint32_t resource;
     /** The current or the previous version of a history. */
     ThHistoryVersion version;
     /** Kind of use. */
     ThAccessKind kind;
-    /** The image or buffer. */
+    /** The image or buffer that holds the accessed version. */
     struct ThObjectRef object;
-    /** The part of an image; for 3D images, slices. */
+    /** The accessed levels, layers and aspects of an image; for 3D images, the layers are depth slices. */
     struct ThSubresourceRange range;
     /** The view for descriptors, a row of `ThLowered::views`; none for buffers, copies and attachments. */
     ThOptionalIndex view;
@@ -1531,7 +1537,7 @@ typedef struct ThAttachmentRow {
     struct ThClearBits clear;
     /** The resolve attachment of a dynamic render pass, a row of `ThLowered::attachments`. */
     ThOptionalIndex resolve;
-    /** `resolveMode`, of depth and of stencil; `VK_RESOLVE_MODE_NONE` without a resolve attachment. */
+    /** `resolveMode`; for depth and stencil, the mode of both aspects; `VK_RESOLVE_MODE_NONE` without a resolve attachment. */
     VkResolveModeFlags resolveMode;
 } ThAttachmentRow;
 
@@ -1616,7 +1622,7 @@ typedef struct ThSubpassRow {
     VkFormat stencilFormat;
     /** The aspects of depth and stencil that the subpass uses. */
     VkImageAspectFlags depthAspects;
-    /** Samples of the subpass's pipelines: those of its attachments, or those declared by the pass. */
+    /** Sample count of the subpass's pipelines: that of its attachments, or that which the pass declares. */
     VkSampleCountFlags samples;
 } ThSubpassRow;
 
@@ -1666,7 +1672,7 @@ typedef struct ThInstanceRow {
 typedef struct ThClearRow {
     /** The image or buffer. */
     struct ThObjectRef object;
-    /** The part of an image, as barriers name it: all slices of a 3D image are layers `[0, VK_REMAINING_ARRAY_LAYERS)`. */
+    /** The part of an image, in the form that barriers use: all slices of a 3D image are given as layers `[0, VK_REMAINING_ARRAY_LAYERS)`. */
     struct ThSubresourceRange range;
     /** `imageLayout`; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers. */
     VkImageLayout layout;
@@ -1682,8 +1688,8 @@ typedef struct ThClearRow {
  * specialization constants 0 and 1 of the library's own shaders, of 4 bytes each. It has no vertex input and no culling, a triangle list, and
  * viewport and scissor of the render area; for depth, the test is on with `VK_COMPARE_OP_ALWAYS`, and depth is written.
  *
- * In a frame whose strips render less than described, a copy at their border renders less, too: out of a strip's image only what its passes have
- * rendered to it, into the image nothing if none of them uses it. Its barriers are recorded all the same.
+ * In a frame whose strips render less than declared, a copy at their border also renders less: out of a strip's image, only the area that the strip's passes
+ * have rendered; into a strip's image, nothing if none of its passes uses it. The barriers of the copy are still recorded.
  */
 typedef struct ThStoreRow {
     /** The shaders of the copy's pipeline. */
@@ -1743,7 +1749,7 @@ typedef struct ThFamilies {
 typedef struct ThImageBarrierRow {
     /** Row of `ThLowered::images`. */
     uint32_t image;
-    /** The subresources that the barrier covers. All slices of a 3D image are layers `[0, VK_REMAINING_ARRAY_LAYERS)`. */
+    /** The subresources that the barrier covers. All slices of a 3D image are given as layers `[0, VK_REMAINING_ARRAY_LAYERS)`. */
     struct ThSubresourceRange range;
     /** Stages and accesses. */
     struct ThScopes scopes;
@@ -1857,7 +1863,7 @@ typedef struct ThLastUse {
     int64_t value;
     /** Stages of the use. */
     VkPipelineStageFlags2 stages;
-    /** Writes of the use that were not made available. */
+    /** Writes of the use that have not been made available. */
     VkAccessFlags2 writes;
 } ThLastUse;
 
@@ -1902,122 +1908,122 @@ typedef struct ThLowered {
     uint32_t structSize;
     /** The parity of this frame, which selects the current copy of each history resource. */
     ThParity parity;
-    /** The number of `deviceQueues`. */
+    /** The number of elements of `deviceQueues`. */
     uint32_t deviceQueueCount;
     /** The device queues, each once, in the order of their first declared queue. Rows refer to device queues by their index in this array. */
     const struct ThFamilyQueue *deviceQueues;
-    /** The number of `queues`. */
+    /** The number of elements of `queues`. */
     uint32_t queueCount;
     /** Per declared queue of the frame, the index of its device queue. */
     const uint32_t *queues;
-    /** The number of `memory`. */
+    /** The number of elements of `memory`. */
     uint32_t memoryCount;
     /** Memory objects (`VkMemoryAllocateInfo`). */
     const struct ThMemoryRow *memory;
-    /** The number of `images`. */
+    /** The number of elements of `images`. */
     uint32_t imageCount;
     /** Images (`VkImageCreateInfo`, `VkBindImageMemoryInfo`), created or imported. */
     const struct ThImageRow *images;
-    /** The number of `buffers`. */
+    /** The number of elements of `buffers`. */
     uint32_t bufferCount;
     /** Buffers (`VkBufferCreateInfo`, `VkBindBufferMemoryInfo`), created or imported. */
     const struct ThBufferRow *buffers;
-    /** The number of `views`. */
+    /** The number of elements of `views`. */
     uint32_t viewCount;
     /** Image views (`VkImageViewCreateInfo`). */
     const struct ThViewRow *views;
-    /** The number of `families`. */
+    /** The number of elements of `families`. */
     uint32_t familyCount;
-    /** Queue families of concurrent sharing; each row of `images` or `buffers` that needs them has a run of them. */
+    /** Queue families for concurrent sharing; each row of `images` or `buffers` that needs them has a run of them. */
     const uint32_t *families;
-    /** The number of `formats`. */
+    /** The number of elements of `formats`. */
     uint32_t formatCount;
     /** View formats of images, and color formats of subpasses. */
     const VkFormat *formats;
-    /** The number of `accesses`. */
+    /** The number of elements of `accesses`. */
     uint32_t accessCount;
     /** Per access of the frame, the object it uses, its view and layouts. */
     const struct ThAccessRow *accesses;
-    /** The number of `attachments`. */
+    /** The number of elements of `attachments`. */
     uint32_t attachmentCount;
     /** Attachments of render pass instances. */
     const struct ThAttachmentRow *attachments;
-    /** The number of `references`. */
+    /** The number of elements of `references`. */
     uint32_t referenceCount;
     /** References of subpasses to attachments. */
     const struct ThReferenceRow *references;
-    /** The number of `indices`. */
+    /** The number of elements of `indices`. */
     uint32_t indexCount;
     /** Preserved attachments, locations and input attachment indices; `VK_ATTACHMENT_UNUSED` for none. */
     const uint32_t *indices;
-    /** The number of `subpassDependencies`. */
+    /** The number of elements of `subpassDependencies`. */
     uint32_t subpassDependencyCount;
     /** Dependencies between subpasses. */
     const struct ThSubpassDependencyRow *subpassDependencies;
-    /** The number of `subpasses`. */
+    /** The number of elements of `subpasses`. */
     uint32_t subpassCount;
     /** Subpasses of render pass instances. */
     const struct ThSubpassRow *subpasses;
-    /** The number of `instances`. */
+    /** The number of elements of `instances`. */
     uint32_t instanceCount;
     /** Render pass instances. */
     const struct ThInstanceRow *instances;
-    /** The number of `clears`. */
+    /** The number of elements of `clears`. */
     uint32_t clearCount;
     /** Clears of contents that no frame has written. */
     const struct ThClearRow *clears;
-    /** The number of `stores`. */
+    /** The number of elements of `stores`. */
     uint32_t storeCount;
     /** Copies out of tile memory. */
     const struct ThStoreRow *stores;
-    /** The number of `passes`. */
+    /** The number of elements of `passes`. */
     uint32_t passCount;
     /** The passes of the frame, and the clears and stores between them, in the order in which they are recorded. */
     const struct ThPassRow *passes;
-    /** The number of `imageBarriers`. */
+    /** The number of elements of `imageBarriers`. */
     uint32_t imageBarrierCount;
     /** `VkImageMemoryBarrier2`. */
     const struct ThImageBarrierRow *imageBarriers;
-    /** The number of `bufferBarriers`. */
+    /** The number of elements of `bufferBarriers`. */
     uint32_t bufferBarrierCount;
     /** `VkBufferMemoryBarrier2`. */
     const struct ThBufferBarrierRow *bufferBarriers;
-    /** The number of `memoryBarriers`. */
+    /** The number of elements of `memoryBarriers`. */
     uint32_t memoryBarrierCount;
     /** `VkMemoryBarrier2`. */
     const struct ThMemoryBarrierRow *memoryBarriers;
-    /** The number of `commandBuffers`. */
+    /** The number of elements of `commandBuffers`. */
     uint32_t commandBufferCount;
     /** Command buffers. */
     const struct ThCommandBufferRow *commandBuffers;
-    /** The number of `waits`. */
+    /** The number of elements of `waits`. */
     uint32_t waitCount;
     /** Waits of batches (`VkSemaphoreSubmitInfo`). */
     const struct ThSemaphoreRow *waits;
-    /** The number of `signals`. */
+    /** The number of elements of `signals`. */
     uint32_t signalCount;
     /** Signals of batches (`VkSemaphoreSubmitInfo`). */
     const struct ThSemaphoreRow *signals;
-    /** The number of `batches`. */
+    /** The number of elements of `batches`. */
     uint32_t batchCount;
     /** Batches (`VkSubmitInfo2`). */
     const struct ThBatchRow *batches;
-    /** The number of `submits`. */
+    /** The number of elements of `submits`. */
     uint32_t submitCount;
     /** Submits (`vkQueueSubmit2`). */
     const struct ThSubmitRow *submits;
-    /** The number of `byteUses`. */
+    /** The number of elements of `byteUses`. */
     uint32_t byteUseCount;
     /** The last uses of bytes once the frame has ended, sorted by address space and first byte. */
     const struct ThByteUse *byteUses;
-    /** The number of `contents`. */
+    /** The number of elements of `contents`. */
     uint32_t contentCount;
     /** Images and buffers whose contents outlive the frame. */
     const struct ThContentState *contents;
 } ThLowered;
 
 /**
- * The SPIR-V 1.3 of a store, for the pipeline that `ThStoreRow` describes. The entry point of each shader is "main". The words are constants of the
+ * The SPIR-V 1.3 shaders of a store, for the pipeline that `ThStoreRow` describes. The entry point of each shader is "main". The words are constants of the
  * library.
  */
 typedef struct ThStoreShaders {
@@ -2025,9 +2031,9 @@ typedef struct ThStoreShaders {
     uint32_t structSize;
     /** The stage of `words`: `VK_SHADER_STAGE_FRAGMENT_BIT`, or `VK_SHADER_STAGE_COMPUTE_BIT` for `TH_STORE_SHADER_BUFFER`. */
     VkShaderStageFlags stage;
-    /** The number of `vertexWords`; 0 for `TH_STORE_SHADER_BUFFER`. */
+    /** The number of elements of `vertexWords`; 0 for `TH_STORE_SHADER_BUFFER`. */
     uint32_t vertexWordCount;
-    /** The number of `words`. */
+    /** The number of elements of `words`. */
     uint32_t wordCount;
     /** The vertex shader; null for `TH_STORE_SHADER_BUFFER`. */
     const uint32_t *vertexWords;
@@ -2039,7 +2045,7 @@ typedef struct ThStoreShaders {
 typedef struct ThAliasingDesc {
     /** `sizeof(ThAliasingDesc)`. */
     uint32_t structSize;
-    /** The number of `queues`: one for each queue that the frame declares, or 0 for one queue of family 0 that runs them all. */
+    /** The number of elements of `queues`: one for each queue that the frame declares, or 0 if one queue of family 0 runs them all. */
     uint32_t queueCount;
     /** The device queue of each declared queue. */
     const struct ThFamilyQueue *queues;
@@ -2064,8 +2070,8 @@ typedef struct ThAliasingRow {
     /** The memory object, a row of `ThPlanArrays::objects`. */
     uint32_t object;
     /**
-     * A pass before which the frame does not use the resource. Each such pass has its own row; there are several only if queues start at the
-     * same time.
+     * A first pass that uses the resource: no earlier use is ordered before it. Each first pass has its own row; there are several only if queues begin to
+     * use the resource independently of each other.
      */
     uint32_t firstPass;
     /** `memoryOffset` in the object. */
@@ -2078,7 +2084,7 @@ typedef struct ThAliasingRow {
     bool discards;
 } ThAliasingRow;
 
-/** A previous user of the bytes, with its uses on one device queue. */
+/** A previous user of a placement's bytes, with its uses on one device queue. */
 typedef struct ThPreviousUser {
     /** The resource. */
     uint32_t resource;
@@ -2090,7 +2096,7 @@ typedef struct ThPreviousUser {
     bool earlierFrame;
     /** The stages of its uses on the queue. */
     VkPipelineStageFlags2 stages;
-    /** The accesses of the uses that write. */
+    /** The access flags of its writes on the queue. */
     VkAccessFlags2 writes;
 } ThPreviousUser;
 
@@ -2098,19 +2104,19 @@ typedef struct ThPreviousUser {
 typedef struct ThAliasingArrays {
     /** `sizeof(ThAliasingArrays)`. */
     uint32_t structSize;
-    /** The number of `placements`. */
+    /** The number of elements of `placements`. */
     uint32_t placementCount;
     /** The plan's placements in memory, in the order of their first passes. */
     const struct ThAliasingRow *placements;
-    /** The number of `previous`. */
+    /** The number of elements of `previous`. */
     uint32_t previousCount;
-    /** The number of `deviceQueues`. */
+    /** The number of elements of `deviceQueues`. */
     uint32_t deviceQueueCount;
     /** Previous users; each row of `placements` has a run of them. */
     const struct ThPreviousUser *previous;
     /** The distinct device queues, which rows refer to by index. */
     const struct ThFamilyQueue *deviceQueues;
-    /** The number of `tileMemory`: one for each pass. */
+    /** The number of elements of `tileMemory`: one for each pass. */
     uint32_t tileMemoryCount;
     /** Zero. */
     uint32_t reserved;
@@ -2135,7 +2141,7 @@ typedef struct ThDeviceAdditionsDesc {
      * Feature structures in its chain are not changed: a feature that they disable stays disabled.
      */
     const VkDeviceCreateInfo *createInfo;
-    /** `VK_TRUE` to leave `VK_QCOM_tile_memory_heap` out. */
+    /** `VK_TRUE` not to add `VK_QCOM_tile_memory_heap`. */
     VkBool32 withoutTileMemory;
     /** `VK_TRUE` to name objects and label passes. `VK_EXT_debug_utils` must be enabled on the instance. */
     VkBool32 debugNames;
@@ -2217,7 +2223,7 @@ typedef struct ThDeviceDesc {
     VkDevice device;
     /** The additions that the device was created with; they can be destroyed afterwards. */
     ThDeviceAdditions additions;
-    /** The number of `queues`. */
+    /** The number of elements of `queues`. */
     uint32_t queueCount;
     /** `VK_TRUE` not to use tile memory, even if it is enabled on the device. */
     VkBool32 withoutTileMemory;
@@ -2233,8 +2239,8 @@ typedef struct ThDeviceDesc {
     /** The first argument of both callbacks. */
     void *userData;
     /**
-     * The maximum number of bytes that all frames of the device may hold; 0 for no maximum. The limit of the system (`VK_EXT_memory_budget`) holds in
-     * either case.
+     * The maximum number of bytes that all frames of the device may hold; 0 for no maximum. The limit of the system (`VK_EXT_memory_budget`) applies
+     * in either case.
      */
     uint64_t memoryLimit;
 } ThDeviceDesc;
@@ -2268,8 +2274,8 @@ typedef struct ThSelectedFrame {
     ThParity parity;
     /**
      * Identifies the images and buffers bound for the description: a key for descriptor sets. Numbers are not reused on the device. A description
-     * gets a new number if its memory was replaced or it was not selected for 1024 frames. Objects of an old number are destroyed once the device
-     * has completed the frames that use them.
+     * gets a new number if its memory was replaced, and may get one if it was not selected for 1024 frames. Objects of an old number are destroyed
+     * once the device has completed the frames that use them.
      */
     uint64_t bound;
     /** The number of passes of the description. */
@@ -2299,7 +2305,7 @@ typedef struct ThPassTarget {
     VkSampleCountFlags samples;
     /** The view mask of multiview; 0 without multiview. */
     uint32_t viewMask;
-    /** The number of layers rendered to, without multiview. */
+    /** The number of layers rendered to; 1 with multiview. */
     uint32_t layers;
     /** The extent of the described render area. */
     VkExtent2D extent;
@@ -2309,7 +2315,7 @@ typedef struct ThPassTarget {
     VkFormat depthFormat;
     /** The format of the stencil aspect, or `VK_FORMAT_UNDEFINED`. */
     VkFormat stencilFormat;
-    /** The number of `colorFormats`, `colorLocations` and `colorInputs`. */
+    /** The number of elements of each of `colorFormats`, `colorLocations` and `colorInputs`. */
     uint32_t colorFormatCount;
     /** Formats of the color attachments. */
     const VkFormat *colorFormats;
@@ -2319,8 +2325,8 @@ typedef struct ThPassTarget {
      */
     const uint32_t *colorLocations;
     /**
-     * Per color attachment, its input attachment index (`VkRenderingInputAttachmentIndexInfo`), with `VK_ATTACHMENT_UNUSED` for depth and stencil;
-     * null unless the subpass uses local read.
+     * Per color attachment, its input attachment index (`VkRenderingInputAttachmentIndexInfo`); set the depth and stencil indices to
+     * `VK_ATTACHMENT_UNUSED`. Null unless the subpass uses local read.
      */
     const uint32_t *colorInputs;
 } ThPassTarget;
@@ -2333,7 +2339,7 @@ typedef struct ThBoundAccess {
     ThAccessKind kind;
     /** The index of the resource. */
     uint32_t resource;
-    /** The current or the previous version of a history. */
+    /** The current or the previous version of a history resource. */
     ThHistoryVersion version;
     /** The index of the subpass that makes the access. */
     uint32_t subpass;
@@ -2344,7 +2350,7 @@ typedef struct ThBoundAccess {
      * `VK_IMAGE_LAYOUT_UNDEFINED` if the part has no stencil.
      */
     VkImageLayout stencilLayout;
-    /** The part of an image. Slices of 3D images are layers. */
+    /** The part of an image that is accessed. Slices of 3D images count as layers. */
     VkImageSubresourceRange range;
     /** The image; null for buffers, and for an external image that is not imported. */
     VkImage image;
@@ -2371,7 +2377,10 @@ typedef struct ThImportedImage {
     uint32_t reserved;
     /** The image, of the described format, extent and usage. */
     VkImage image;
-    /** A view of the image, usable as an attachment if the frame uses it as one. If all passes use a single part of the image, a view of that part. */
+    /**
+     * A view of the whole image, usable as an attachment if the frame uses the image as one. If all passes use the same part of the image, the view
+     * may show only that part.
+     */
     VkImageView view;
 } ThImportedImage;
 
@@ -2417,19 +2426,19 @@ typedef struct ThImportedSemaphore {
 typedef struct ThImports {
     /** `sizeof(ThImports)`. */
     uint32_t structSize;
-    /** The number of `images`. */
+    /** The number of elements of `images`. */
     uint32_t imageCount;
     /** Images, one for every external image that a pass uses. */
     const struct ThImportedImage *images;
-    /** The number of `views`. */
+    /** The number of elements of `views`. */
     uint32_t viewCount;
-    /** The number of `buffers`. */
+    /** The number of elements of `buffers`. */
     uint32_t bufferCount;
     /** Views of parts of external images. */
     const struct ThImportedView *views;
     /** Buffers, one for every external buffer that a pass uses. */
     const struct ThImportedBuffer *buffers;
-    /** The number of `semaphores`. */
+    /** The number of elements of `semaphores`. */
     uint32_t semaphoreCount;
     /** Zero. */
     uint32_t reserved;
@@ -2441,7 +2450,7 @@ typedef struct ThImports {
 typedef struct ThSubmitCall {
     /** The size of this structure in the library's version of the header. */
     uint32_t structSize;
-    /** The number of `submits` or `olderSubmits`. */
+    /** The number of elements of `submits` or `olderSubmits`. */
     uint32_t submitCount;
     /** The queue to submit to. */
     VkQueue queue;
@@ -2458,9 +2467,9 @@ typedef struct ThSubmitCall {
 } ThSubmitCall;
 
 /**
- * Calls `vkQueueSubmit2` (or `vkQueueSubmit`) once with these submits, in order, and with `fence`, and returns its result. The program may pass a copy
- * with more waits and signals. It is called on the thread that called `thSubmitFrameWith`, with the queues of the device locked; the submission must
- * be made before it returns. It must not wait for a mutex that another thread holds while it calls the library.
+ * Calls `vkQueueSubmit2` (or `vkQueueSubmit`) once with these submits, in order, and with `fence`, and returns its result. The program may pass a
+ * copy with more waits and signals. The callback runs on the thread that called `thSubmitFrameWith`, with the queues of the device locked; the
+ * submission must be made before it returns. It must not wait for a mutex that another thread holds while it calls the library.
  */
 typedef VkResult (*PFN_thSubmit)(void *data,
                                  const struct ThSubmitCall *call);
@@ -2496,7 +2505,7 @@ ThStatus thCreateError(ThError *error);
 
 /**
  * Returns the message of the last function that failed with this error object: one line that names the object, the demand and the limit.
- * Empty if none failed. The string is valid until the next function fails with the object, or it is destroyed.
+ * Empty if none failed. The string is valid until the next function fails with the object, or the object is destroyed.
  *
  * Thread safety: an error object may be used by one thread at a time.
  */
@@ -2507,7 +2516,7 @@ ThStatus thGetErrorMessage(ThError error,
 /**
  * Returns the rule of Vulkan that the description breaks, if the last function failed because of that: the identifier of a valid usage statement
  * (`VUID-...`), a section of the specification, or `not supported by tileheap`. Empty for other failures. The string is valid until the next
- * function fails with the object, or it is destroyed.
+ * function fails with the object, or the object is destroyed.
  *
  * Thread safety: an error object may be used by one thread at a time.
  */
@@ -2618,7 +2627,7 @@ ThStatus thCreateProfileFromPhysicalDevice(const struct ThPhysicalDeviceDesc *de
                                            ThError error);
 
 /**
- * Creates a copy of a profile with a tile heap of another size, to find out what that would change.
+ * Creates a copy of a profile with a tile heap of another size, to find out what a different size would change.
  *
  * Fails with `TH_STATUS_ERROR_INVALID_PROFILE` if the profile has no tile heap, or the size is 0.
  *
@@ -2740,9 +2749,9 @@ ThStatus thGetFrameName(ThFrame frame,
                         ThError error);
 
 /**
- * Finds the index of the object that has a name.
+ * Finds the index of the object with a given name.
  *
- * Fails with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the frame does not have the name.
+ * Fails with `TH_STATUS_ERROR_INVALID_ARGUMENT` if no object of this kind has the name.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -2763,11 +2772,12 @@ ThStatus thDestroyFrame(ThFrame frame);
 
 /**
  * Creates the frame in which each value of a resource is a separate resource, which is placed separately; destroy it with `thDestroyFrame`. A value
- * is a version of the contents, from the pass that begins to write it to the last one that needs it: an image that a pool lends three times has
- * three. The frame is measured and planned like any other, and the traffic in the totals of its plans is that of the described frame.
+ * is a version of the contents, from the pass that begins to write it to the last one that needs it: an image that a pool hands out three times in a
+ * frame has three values. The frame is measured and planned like any other, and the traffic in the totals of its plans is that of the described
+ * frame.
  *
- * External and history resources keep their last value, and their contents from before the frame; pinned and excluded ones are unchanged. A frame
- * without a resource that has several values is returned as it is.
+ * External and history resources keep their last value, and their contents from before the frame; pinned and excluded ones are unchanged. If no
+ * resource has several values, the frame is returned unchanged.
  *
  * Fails with `TH_STATUS_ERROR_INVALID_FRAME` if the frame would have too many resources.
  *
@@ -2791,8 +2801,8 @@ ThStatus thCreateInputFrame(ThPlan plan,
 
 /**
  * Returns the arrays that map a frame back to the described one: a frame of values, an arranged frame, or the frame of a plan, whose passes and
- * resources the rows of tables name. In a frame that was not made from another, each pass and resource maps to itself. The arrays are valid until
- * the frame is destroyed.
+ * resources the tables refer to. In a frame that was not made from another, each pass and resource maps to itself. The arrays are valid until the
+ * frame is destroyed.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -2951,8 +2961,8 @@ ThStatus thComparePlans(ThPlan plan,
                         ThError error);
 
 /**
- * Adds a plan that was made elsewhere, for example on another thread, to a planner, which returns it for its inputs from now on. `adopted` is false
- * if the planner already has one that is proved to be no worse.
+ * Adds a plan that was made elsewhere, for example on another thread, to a planner, which then returns it for the same inputs. `adopted` is false if
+ * the planner already has one that is proved to be no worse.
  *
  * Thread safety: a planner may be used by one call at a time.
  */
@@ -2963,7 +2973,7 @@ ThStatus thAdoptPlan(ThPlanner planner,
                      ThError error);
 
 /**
- * Checks a plan against the rules of the specification, without knowing how it was made.
+ * Checks a plan against the rules of the specification, independently of how it was created.
  *
  * Fails with `TH_STATUS_ERROR_CHECK_FAILED` if it breaks a rule; the message names the rule and the resources.
  *
@@ -2994,10 +3004,10 @@ TH_API
 ThStatus thDestroyPlan(ThPlan plan);
 
 /**
- * Searches for another way to run a planned frame that keeps more of its traffic on chip: in another order, with merged passes, fused batches and
- * strips. `plan` is a plan of the described frame. The result is a frame (`thCreateArrangedFrame`), planned like any other.
+ * Searches for an arrangement of a planned frame that keeps more of its traffic on chip: passes in another order, merged passes, fused batches and
+ * strips. `plan` is a plan of the described frame. The arranged frame (`thCreateArrangedFrame`) is planned like any other.
  *
- * It takes milliseconds to seconds; `ThSearchDesc::progress` can end it. `desc` may be null for the defaults.
+ * The search takes milliseconds to seconds; `ThSearchDesc::progress` can end it. `desc` may be null for the defaults.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -3105,7 +3115,7 @@ ThStatus thGetLowered(ThLowerer lowerer,
                       ThError error);
 
 /**
- * Checks the tables that a lowerer lowered last against the rules of the specification, without knowing how they were made.
+ * Checks the tables that a lowerer lowered last against the rules of the specification, independently of how they were created.
  *
  * Fails with `TH_STATUS_ERROR_CHECK_FAILED` if they break a rule; the message names the rule.
  *
@@ -3148,7 +3158,7 @@ ThStatus thGetStoreShaders(ThStoreShader shader,
 /**
  * Lists the previous users of each placement's bytes, and the tile memory to bind in each pass, without layouts or barriers.
  *
- * Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the plan needs more than aliasing, or the number of queues differs from that of declared ones.
+ * Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the plan needs more than aliasing, or the number of queues differs from the number that the frame declares.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -3201,8 +3211,8 @@ ThStatus thCreateDeviceAdditions(const struct ThDeviceAdditionsDesc *desc,
                                  ThError error);
 
 /**
- * Returns the program's creation info with the additions, for `vkCreateDevice`. It is valid until the additions are destroyed, and as long
- * as the program's own creation info, its names and its chain are alive.
+ * Returns the program's creation info with the additions, for `vkCreateDevice`. It is valid until the additions are destroyed, provided that the
+ * program's own creation info, its names and its chain are still valid.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -3224,7 +3234,7 @@ ThStatus thDestroyDeviceAdditions(ThDeviceAdditions additions);
  * ownership of the device, its queues and the instance.
  *
  * Fails with `TH_STATUS_ERROR_VULKAN` if the driver lacks a function, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the physical device does
- * not have the family of a queue, or the family not its capabilities.
+ * not have the family of a queue, or the family does not have the capabilities of the queue.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -3301,8 +3311,8 @@ ThStatus thUseQueues(ThDevice device,
                      ThError error);
 
 /**
- * Destroys objects of dynamic frames that were destroyed and of descriptions that were replaced, once the device has completed the frames that use
- * them, and frees all memory that no frame uses. `waiting` receives the number of those descriptions that the device still uses; it may be null.
+ * Destroys the objects of destroyed dynamic frames and of replaced descriptions if the device has completed the frames that use them, and frees all
+ * memory that no frame uses. `waiting` receives the number of such descriptions that the device still uses; it may be null.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -3328,15 +3338,15 @@ ThStatus thCreateDynamicFrame(const struct ThDynamicFrameDesc *desc,
  * comparison and allocates nothing. Until the frame is begun, another one can be selected instead. Structures and arrays are read during the call
  * only.
  *
- * Histories are identified by name: a history that is declared as in an earlier description keeps its contents, even if other descriptions were
+ * History resources are identified by name: one that is declared as in an earlier description keeps its contents, even if other descriptions were
  * selected in between.
  *
  * Pointers of `thGetPassTarget` are valid until the next call. If debug names are enabled, no other thread may use
  * objects of the frame during the call, to record commands or update descriptors.
  *
- * Fails with `TH_STATUS_ERROR_INVALID_FRAME` and `TH_STATUS_ERROR_CANNOT_PLAN` as `thCreateFrame` and `thCreatePlan`, with
- * `TH_STATUS_ERROR_OUT_OF_MEMORY` if memory runs out, and with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded. Objects
- * that are already bound stay bound, but no frame is selected after an error.
+ * Fails with `TH_STATUS_ERROR_INVALID_FRAME` and `TH_STATUS_ERROR_CANNOT_PLAN` like `thCreateFrame` and `thCreatePlan`, with
+ * `TH_STATUS_ERROR_OUT_OF_MEMORY` if memory runs out, and with `TH_STATUS_ERROR_WRONG_STATE` if a frame is being recorded. Objects that are already
+ * bound stay bound, but no frame is selected after an error.
  *
  * Thread safety: no other thread may use the frame during the call, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`.
  */
@@ -3354,7 +3364,7 @@ ThStatus thSelectFrame(ThDynamicFrame frame,
  * Passes, resources and command buffers have the indices of `created`; `thGetFrameOrigins` has the described passes that each pass runs. Passes without
  * described ones, which copy images into strips and out of them, are recorded by the library: neither begin nor skip them.
  *
- * Fails as `thSelectFrame`.
+ * Fails like `thSelectFrame`.
  *
  * Thread safety: as `thSelectFrame`. Functions that must not be called during that one must not be called during this one.
  */
@@ -3485,7 +3495,7 @@ ThStatus thBeginFrame(ThDynamicFrame frame,
 
 /**
  * Imports external resources and semaphores after the frame has begun, for example a swapchain image that is acquired as late as possible.
- * Resources are imported before a command buffer that uses them is recorded, semaphores before the frame is submitted.
+ * Import resources before recording a command buffer that uses them, and semaphores before submitting the frame.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded or a command buffer that uses the resource is already recorded, and with
  * `TH_STATUS_ERROR_INVALID_ARGUMENT` if an import does not match the frame; nothing is imported then.
@@ -3520,7 +3530,7 @@ ThStatus thSetRenderArea(ThDynamicFrame frame,
  * `vkEndCommandBuffer`, and pass it to `thExecuteSecondaries`.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no frame is being recorded, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if there is no such pass or
- * subpass, or it is not a render pass.
+ * subpass, or the pass is not a render pass.
  *
  * Thread safety: may be called by several threads at once, with different command buffers and pools.
  */
@@ -3550,8 +3560,8 @@ ThStatus thBindSecondaryTileMemory(ThDynamicFrame frame,
  * Submits the frame: each described submit as one call, with the semaphores and fences that track frames.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if a command buffer was not recorded or a semaphore is not imported; end the recordings, or call
- * `thDiscardFrame`. After an error of Vulkan, part of the frame may run and no other can begin: destroy the dynamic frame and create
- * another, or abandon it if the device is lost.
+ * `thDiscardFrame`. After a Vulkan error, part of the frame may run and no other can begin: destroy the dynamic frame and create another, or abandon
+ * it if the device is lost.
  *
  * Thread safety: no other thread may use the frame during the call, except to wait for it; otherwise fails with `TH_STATUS_ERROR_IN_USE`. The
  * queues of the device are locked during the call: other submissions, presents and `vkDeviceWaitIdle` of the program must go through
@@ -3564,7 +3574,7 @@ ThStatus thSubmitFrame(ThDynamicFrame frame,
 /**
  * Like `thSubmitFrame`, but the program makes the calls: `submit` is called for each of them, in order, before the function returns.
  *
- * Fails with `TH_STATUS_ERROR_VULKAN`, or the status for its result, if `submit` returns an error.
+ * Fails with `TH_STATUS_ERROR_VULKAN`, or with the status that corresponds to the result, if `submit` returns an error.
  *
  * Thread safety: as `thSubmitFrame`. The callback must not call functions of devices and dynamic frames.
  */
@@ -3615,9 +3625,9 @@ ThStatus thGetCompletedFrameCount(ThDynamicFrame frame,
 
 /**
  * Begins recording a command buffer of the frame: calls `vkBeginCommandBuffer` with `VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT`.
- * `commandBufferIndex` is its index in the description. `commandBuffer` must be a primary one of a pool for the family of its queue
- * (`thGetSelectedQueue`), in the initial state or implicitly resettable. Nothing else may use it until the frame is complete, and no other thread
- * may use its pool until the recording is ended or discarded.
+ * `commandBufferIndex` is its index in the description. `commandBuffer` must be a primary command buffer, allocated from a pool of its queue's
+ * family (`thGetSelectedQueue`), in the initial state or implicitly resettable. Nothing else may use it until the frame is complete, and no other
+ * thread may use its pool until the recording is ended or discarded.
  *
  * Fails with `TH_STATUS_ERROR_WRONG_STATE` if the frame is not being recorded, the command buffer is already recorded in this frame, or one of its
  * passes uses something that is not imported.
@@ -3639,7 +3649,7 @@ ThStatus thBeginCommands(ThDynamicFrame frame,
  * No dynamic state is set. Pipelines, descriptor sets, push constants and dynamic state that were bound before `thBeginPass` are undefined after it,
  * since tileheap may bind its own pipelines between passes. Do not record barriers for resources of the frame.
  *
- * Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it renders
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the pass renders
  * nothing in this frame.
  *
  * Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
@@ -3653,7 +3663,7 @@ ThStatus thBeginPass(ThCommands commands,
 /**
  * Begins the next subpass of the render pass that has begun. Subpasses that are not begun are empty.
  *
- * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no pass has begun or it has no further subpass.
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no pass has begun, or the pass has no further subpass.
  *
  * Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
  */
@@ -3665,11 +3675,11 @@ ThStatus thNextSubpass(ThCommands commands,
  * Executes the secondary command buffers of a compute or transfer pass, whose tile memory is bound again after them, or the contents of the
  * current subpass of a render pass with `TH_PASS_FLAG_SECONDARY`. Execute all contents of a subpass in one call.
  *
- * Those of a render pass must have been begun for this subpass in this frame with `thBeginSecondary`. They must be in the executable state, and
- * not pending.
+ * Secondary command buffers of a render pass must have been begun for this subpass in this frame with `thBeginSecondary`. All must be in the
+ * executable state, and not pending.
  *
- * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no pass has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it is a render pass with inline
- * contents.
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if no pass has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the pass is a render pass with
+ * inline contents.
  *
  * Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
  */
@@ -3694,8 +3704,8 @@ ThStatus thEndPass(ThCommands commands,
  * Skips a pass in this frame: one with `skippedOutputs`, or one that renders nothing (`thSetRenderArea`). Its barriers are recorded, and its
  * attachments are loaded, cleared and stored as usual.
  *
- * Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if it cannot be
- * left out.
+ * Fails with `TH_STATUS_ERROR_WRONG_STATE` if another pass comes next or has begun, and with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the pass must not
+ * be skipped.
  *
  * Thread safety: one thread at a time for a recording; different recordings of a frame on different threads.
  */

@@ -79,9 +79,9 @@ fn for_c(header: &str) -> String {
     }
     // A row of the Rust API.
     text = replace(
-        r" `StoreShader::spirv` has their code[^.]*\.",
+        r" With the feature `runtime`, `StoreShader::spirv` returns their code\.",
         &text,
-        " `thGetStoreShaders` has their code.",
+        " `thGetStoreShaders` returns their code.",
     );
     text = replace(r"(?s)\[(`[^`]+`)\]\([^)]*\)", &text, "$1");
     text = replace(r"\[(`[^`]+`)\]", &text, "$1");
