@@ -56,7 +56,7 @@ pub fn set_layout_bindings(
     bindings.collect()
 }
 
-/// Returns the pool sizes that a descriptor pool needs for `sets` descriptor sets with these bindings.
+/// Returns the descriptors that a pool needs for `sets` sets of this layout.
 pub fn pool_sizes(
     bindings: &[vk::DescriptorSetLayoutBinding<'_>],
     sets: u32,
@@ -68,7 +68,7 @@ pub fn pool_sizes(
     bindings.iter().map(size).collect()
 }
 
-/// Returns the smallest range from offset 0 that covers the push constants of all these shaders; `None` if there are none.
+/// Returns the range of push constants that these shaders declare together; `None` if there are none.
 pub fn push_constant_range(shaders: &[&Shader]) -> Option<vk::PushConstantRange> {
     let with = || shaders.iter().filter(|shader| shader.push_constant_bytes > 0);
     Some(vk::PushConstantRange {
