@@ -234,7 +234,7 @@ fn an_algorithm_of_the_users_is_used_and_judged() {
     refused(|index, item| (index * 1024, item.size), &beyond);
     refused(
         |index, item| (index % 2 * 1000, item.size),
-        &["`y0` is at 1,000 B", "64"],
+        &["`y0` is at offset 1,000 B", "64"],
     );
     let short = ["`x` needs 1,024 B, but its region has 1,000 B"];
     refused(|index, _| (index % 2 * 1024, Bytes(1000)), &short);
