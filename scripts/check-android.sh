@@ -2,12 +2,13 @@
 # check-android.sh [PART...]: checks that the library and the layers build for Android and run on arm64, without an NDK and without a
 # phone. Writes docs/android_check.md, a log with date and versions. PART, all by default:
 #
-#   build    the library and the three layers for aarch64-linux-android, standard library built from source, linked against stand-ins of
+#   build    the library and the three layers for aarch64-linux-android, standard library built from source, linked against stubs of
 #            Android's libraries
-#   exports  symbols that Android's loader looks up in the layers, segments aligned to 16 KiB, functions of Android that they use
-#   arm64    the runtime's tests, and the emulator's of driver errors, for arm64 Linux, under qemu-user with lavapipe
+#   exports  symbols that Android's loader looks up in the layers, segments aligned to 16 KiB, the Android functions they use
+#   arm64    the runtime's tests and the emulator's driver-error tests, for arm64 Linux, under qemu-user with lavapipe
 #
-# LAYERS selects layers. Needs Debian, about 600 MB from its mirror, and 4 GB of disk in TILEHEAP_CROSS (target/cross). Runs by hand, not in CI.
+# LAYERS selects layers. Needs Debian, about 600 MB from its mirror, and 4 GB of disk in TILEHEAP_CROSS (target/cross). Run it manually; CI
+# does not run it.
 #
 # Examples:
 #   bash scripts/check-android.sh build exports            # without the tests under qemu-user
@@ -66,7 +67,7 @@ exports_of() {
     while read -r name; do
         [ $((name % 16384)) = 0 ] || die "$library has segments aligned to $name, not to 16 KiB"
     done <"$cross/alignments"
-    # The stand-ins have no functions, so the linker drops libraries that it does not need; the functions that the device provides are named here.
+    # The stubs have no functions, so the linker drops libraries that it does not need; the functions that the device provides are named here.
     symbols=$(nm -D --undefined-only "$library" | awk '{print $2}')
     for name in __android_log_write __system_property_get; do
         grep -qxF "$name" <<<"$symbols" || die "$library does not use $name"

@@ -2,7 +2,7 @@
 # fuzz.sh [SECONDS [TARGET]]: coverage-guided fuzzing, SECONDS for each target (default 60).
 #   pack_problem   bytes as packing problems; every answer is checked
 #   read_files     bytes as files for the readers of graphs and of other planners' output
-# Without a sanitizer, because neither crate has unsafe code in these paths: so no nightly toolchain is needed.
+# Uses no sanitizer, since neither crate has unsafe code in these paths, and so needs no nightly toolchain.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"

@@ -6,8 +6,7 @@
 #   PREFIX/lib/tileheap                      the layers' libraries, and the list of what was installed
 #   PREFIX/share/vulkan/explicit_layer.d     the layers' manifests
 #
-#   tileheap capture -- ./game               then works in any folder, as does
-#   tileheap run -- ./game
+# `tileheap capture -- ./game` and `tileheap run -- ./game` then work in any folder (if PREFIX/bin is on PATH).
 #
 # --built installs cargo's last debug build, and builds nothing. --uninstall removes the installed files, and the folders that the
 # installation created, unless something else is in them. A second installation replaces the first. For Linux.

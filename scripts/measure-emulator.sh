@@ -2,8 +2,8 @@
 # measure-emulator.sh [PAIRS [WHAT...]]: measures the cost of the emulator, on lavapipe. WHAT: instructions, layer-unused, tile-memory, poison; angle
 # only if named.
 #
-# Instructions of each driver call while recording dispatches and draws (crates/emulator/examples/recording.rs lists the calls), by
-# callgrind, from the difference of two lengths: without the layer, with it on a device without tile memory, with tile memory, with
+# Instructions of each driver call while recording dispatches and draws (crates/emulator/examples/recording.rs lists the calls), with
+# callgrind, as the difference between a short and a long run: without the layer, with it on a device without tile memory, with tile memory, with
 # the order of accesses tracked, and with the aliasing layer while buffers share memory. Then processor time (user and system) of
 # examples/deferred, in PAIRS (30) interleaved pairs each: with the layer and without it, on a device without tile memory; tile memory
 # without poison, compared with the unused layer and with no layer; with and without poison. FRAMES (20) is the number of frames that each

@@ -1,8 +1,8 @@
 # Functions for the arguments of scripts. Source this file first; it only defines functions.
 
-# check_arguments "$@": prints the comment at the head of the script that runs, and ends it, if the first argument asks for help. Ends it with an
-# error if an argument is an option that the first line of that comment, `# NAME [--option]...: what it does`, does not name, or if it names none
-# and there are some. Options after a PROGRAM are the program's, and `OPTION...` stands for those of another command. Call it before the script
+# check_arguments "$@": prints the running script's header comment and exits if the first argument is -h or --help. Exits with an error if an
+# argument is an option that the comment's first line (`# NAME [--option]...: what it does`) does not list, or if that line lists no arguments but
+# some were given. Options after a PROGRAM are the program's, and `OPTION...` stands for those of another command. Call it before the script
 # changes its folder.
 check_arguments() {
     case ${1:-} in

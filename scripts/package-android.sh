@@ -7,7 +7,7 @@
 #
 # Needs the NDK (r26 or newer) in ANDROID_NDK_HOME, cargo-ndk (cargo install cargo-ndk), and rustup or a Rust with these targets. ABIS
 # chooses ABIs, LAYERS layers; VERSION_OF_ANDROID is the oldest API level (26). `gradle assembleDebug` in FOLDER then builds the APK;
-# docs/guide/phone.md says how to enable the layers of one for any debuggable program.
+# docs/guide/phone.md says how to enable the layers of such an APK for any debuggable program.
 #
 # Example:
 #   ANDROID_NDK_HOME=~/android-ndk-r27c ABIS=arm64-v8a bash scripts/package-android.sh

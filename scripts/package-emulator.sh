@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# package-emulator.sh: packages the layer for users without Rust, target/package/tileheap-emulator-VERSION-SYSTEM.tar.gz: library
-# (optimized, stripped), manifest, a script that runs programs with it, documents, licenses. Then unpacks it elsewhere, and runs a C++
-# program with it.
+# package-emulator.sh: packages the layer for users without Rust into target/package/tileheap-emulator-VERSION-SYSTEM.tar.gz, which
+# contains the library (optimized, stripped), its manifest, a script that runs programs with it, documents and licenses. Then
+# unpacks it elsewhere, and runs a C++ program with it.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# package.sh: packages everything for users without Rust, target/package/tileheap-VERSION-SYSTEM.tar.gz:
+# package.sh: packages everything for users without Rust into target/package/tileheap-VERSION-SYSTEM.tar.gz:
 #
 #   bin/tileheap             the command
 #   emulator, capture, aliasing   the Vulkan layers

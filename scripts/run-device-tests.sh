@@ -9,7 +9,7 @@
 #   layers      the tests of the emulator and of capture
 #   validated   the library under core and synchronization validation, if VK_LAYER_KHRONOS_validation is installed
 #
-# --quick skips the examples' pictures; --only RUN does only this run. TILEHEAP_DEVICE (part of a name, or an index) and
+# --quick skips the examples' pictures; --only RUN runs only RUN. TILEHEAP_DEVICE (part of a name, or an index) and
 # VK_DRIVER_FILES select the device. scripts/test-device.sh makes the archive that this file belongs to.
 #
 # Examples:

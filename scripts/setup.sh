@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Shared by demo.sh, test.sh and .ci/run: machine setup. Source it, then call the functions that you need. Steps
 # that are already done are skipped, so that a second run works without a network. A script that sources it prints its help if its first
-# argument is `--help`, and refuses options that it does not have.
+# argument is `--help`, and rejects unknown options.
 
 # shellcheck source=scripts/options.sh
 source "$(dirname "${BASH_SOURCE[0]}")/options.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# test-angle.sh [SECONDS | --seeds FIRST LAST | --run "SEQUENCE"]: OpenGL ES on ANGLE's release libraries, on the emulator, for SECONDS (120).
+# test-angle.sh [SECONDS | --seeds FIRST LAST | --run "SEQUENCE"]: tests the emulator with OpenGL ES programs on ANGLE's
+# release libraries, for SECONDS (120). --seeds and --run draw only the given random sequences or the given sequence.
 #
 # Versions 147 and 149 on lavapipe, 149 on its own SwiftShader too: directed and random sequences of commands, each drawn on an ordinary
 # device, on the emulator, and with ANGLE's own simulation of tile memory. Prints the number of pictures that differ, the faults that

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# test-programs.sh [--built] [--quick | --page] [NAME...]: runs third-party programs, from package registries, under our layers.
+# test-programs.sh [--built] [--quick | --page] [NAME...]: runs third-party programs, from package registries, under tileheap's layers.
 #
 # Each runs plain, under `tileheap capture`, below the aliasing layer, and with the emulator's profile `hostile`, on the newest loader and
 # lavapipe, at 1920x1080 where it can: exit status and output must be the same. Its captured frame is reported for three devices. Its first 60
 # submits are checked (`check-frame`). Findings and messages of the aliasing layer are published only if docs/programs/findings.md explains
 # them (scripts/verified-findings.py).
-# --quick: only programs that together take less than five minutes, on the test bed; --page: those named, or all, and then writes
-# docs/programs.md with the last result of every program in target/programs (scripts/programs-page.py). --built: uses cargo's last debug build.
+# --quick: only programs that together take less than five minutes, on the test bed. --page: runs the named programs, or all of
+# them, then writes docs/programs.md from the last result of every program in target/programs (scripts/programs-page.py). --built: uses
+# cargo's last debug build.
 # Programs of Debian's next release (godot, qt, gtk, sdl, glmark2, vkd3d and newer versions of ffmpeg, mpv and vkcube) are
 # unpacked into target/testbed/programs, a download of about 400 MB.
 #

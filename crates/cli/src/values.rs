@@ -158,10 +158,10 @@ impl fmt::Display for Budget {
 /// The findings that make a check fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
-    /// Errors and certain findings
+    /// Errors, and findings that are certain
     #[default]
     Error,
-    /// Also warnings and possible findings, and with --pedantic findings by the letter of the specification
+    /// Also warnings and possible findings; with --pedantic, also violations of rules that no known implementation needs
     Warning,
 }
 

@@ -28,9 +28,10 @@ use crate::report::{page, plan};
 ///
 /// Runs an unmodified Vulkan program under VK_LAYER_TILEHEAP_capture, which writes submitted frames as frame documents. Plans each frame for a
 /// device, as submitted and in the best arrangement found, and writes a report: memory traffic per frame now and with at most five proposed changes,
-/// what stays in memory and why, and what could not be followed. By default, the heaviest of the first 120 frames is captured. `plan`, `advise`,
-/// `report` and `check-frame` read the documents; `report.json` is the report in machine-readable form. With --from, reports on a frame that was
-/// captured earlier, on this machine or on a phone.
+/// the traffic that stays in memory and why, and the accesses that the capture could not track. By default, captures the frame among the first 120
+/// that accesses the most bytes, preferring frames that the next frame repeats. `plan`, `advise`, `report` and `check-frame` read the documents;
+/// `report.json` is the report in machine-readable form. With --from, replays a GFXReconstruct trace instead, or reports on a frame that was captured
+/// earlier, on this machine or on a phone.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit status: 0 if a frame was captured and planned, whatever the program's own status.
@@ -43,7 +44,8 @@ Examples:
   tileheap capture --from game.gfxr                                a trace of GFXReconstruct
   tileheap capture --from frame-63.json --profile x2-85 -o x2-85   report on a captured frame, for another device")]
 pub(crate) struct Arguments {
-    /// The frames to capture, counted from 0: 100, or 100..103 (without 103), or heaviest:N, the heaviest of the first N [default: heaviest:120]
+    /// The frames to capture, counted from 0: N, N..M (excluding M), or heaviest:N for the one of the first N that accesses the most bytes, preferably
+    /// one that the next frame repeats [default: heaviest:120]
     #[arg(long, value_name = "N..M")]
     frames: Option<String>,
     /// The event that ends a frame: present, label:NAME for a debug label, submits:N, or signal:FILE when the file is created [default: present]

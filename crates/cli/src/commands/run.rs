@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     /// The lowest level of messages that makes the command fail
     #[arg(long, value_enum, value_name = "LEVEL", default_value = "error")]
     fail_on: FailOn,
-    /// Also report dependencies that only the letter of the specification requires
+    /// Also report missing dependencies that the specification requires but no known implementation needs
     #[arg(long)]
     pedantic: bool,
     /// Fail immediately if this machine has no Vulkan device

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::values::named;
 
-/// Generate a trace of a moving camera's texture requests
+/// Generate a trace of texture requests, from a moving camera or a synthetic pattern
 #[derive(Debug, Args)]
 #[command(long_about = include_str!("about/trace.txt"))]
 #[command(after_help = include_str!("help/trace.txt"))]

@@ -54,7 +54,7 @@ pub(crate) struct ArrangeOptions {
     /// Search for a better arrangement of the frame (reordered, merged, fused, in strips), and plan it
     #[arg(long)]
     best: bool,
-    /// Run the frame in a saved arrangement, which is adapted if the frame has changed
+    /// Plan the frame in a saved arrangement, which is adapted if the frame has changed
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     arrangement: Option<PathBuf>,
     /// Write the arrangement to a file, as JSON

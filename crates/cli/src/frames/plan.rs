@@ -26,7 +26,8 @@ use crate::values::{Budget, named, parse_bytes, parse_extent};
 /// A frame, and how it is planned.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FrameArguments {
-    /// The frame as JSON: a document with "format": "tileheap-frame", or the loose form; - for standard input
+    /// The frame as JSON: a document with "format": "tileheap-frame", or the loose form that the guide describes (docs/guide/frame_json.md); - for
+    /// standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) frame: PathBuf,
     #[command(flatten)]
@@ -54,10 +55,11 @@ pub(crate) struct FrameOptions {
     /// Limit the search to a number of steps; `none` searches until the plan is proved optimal
     #[arg(long, value_name = "STEPS|none", default_value_t = Budget(DEFAULT_BUDGET))]
     pub(crate) steps: Budget,
-    /// Binning cost of one more bin in a render pass, in bytes of traffic per frame; 0 with --sizes raw
+    /// Cost of each additional bin in a render pass, in bytes of traffic per frame; by default the profile's measured cost or else the model's, which is
+    /// 0 with --sizes raw
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) bin_cost: Option<Bytes>,
-    /// When to bind several tile memory objects of rising size (a ladder); `always` with --sizes raw
+    /// When to bind several tile memory objects of increasing size (a ladder); by default `always` with --sizes raw
     #[arg(long, value_parser = ladders())]
     pub(crate) ladder: Option<Ladder>,
     /// Split lifetimes: keep the first part in tile memory if that saves more than it costs to store it afterwards
@@ -82,8 +84,8 @@ pub(crate) struct FrameOptions {
 /// Assumptions about a frame's reads.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AssumedReach {
-    /// Assume the reach of reads and the cost of repeating passes that a JSON file gives, for one frame or for several by file name; every pass can
-    /// then run in strips
+    /// Read assumptions from a JSON file: how far from its own pixel each read reaches, and the cost of repeating each pass. The file covers one frame,
+    /// or several by file name. Every pass can then run in strips
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     assume_reach: Option<PathBuf>,
 }
@@ -111,7 +113,7 @@ pub(crate) enum Sizes {
     /// The device profile's estimates
     #[default]
     Profile,
-    /// Width x height x bytes per texel, eligibility as stated in the file, the whole frame as one window: as in published tables
+    /// Width x height x bytes per texel, with eligibility as the file states and the whole frame as one window; only for comparison with published results
     Raw,
 }
 

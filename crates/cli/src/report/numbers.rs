@@ -17,7 +17,7 @@ pub(crate) struct Curve {
     /// The top of the axis; 0 for the largest value.
     pub(crate) top: u64,
     pub(crate) series: Vec<Series>,
-    /// True if drawn as wide as a chart, whose steps are the positions.
+    /// True if the curve is drawn at the width of the chart, with one position per step of the chart.
     pub(crate) wide: bool,
     /// A marked position, with a label.
     pub(crate) mark: Option<(usize, String)>,
