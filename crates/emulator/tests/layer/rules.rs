@@ -273,7 +273,10 @@ fn the_first_type_holds_what_is_bound_to_it_where_the_feature_is_off() {
     for with_tile_shading in [false, true] {
         let on = Instance::new(&[("tile_type_position", "first")]);
         let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
-        let extensions = [ffi::tile_shading::NAME.as_ptr()];
+        let extensions = [
+            ffi::tile_properties::NAME.as_ptr(),
+            ffi::tile_shading::NAME.as_ptr(),
+        ];
         let mut features = ffi::PhysicalDeviceTileShadingFeaturesQCOM::default()
             .tile_shading(true)
             .tile_shading_per_tile_dispatch(true);
