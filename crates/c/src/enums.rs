@@ -418,7 +418,7 @@ pub enum PlanFlag {
     NoLazyMemory = 1 << 1,
     /// Lifetimes may be split by copies out of tile memory: rows of `ThLowered::stores` in tables, recorded by the runtime in dynamic frames.
     Split = 1 << 2,
-    /// Reserving tile memory costs nothing; without this flag, it costs `binCost`.
+    /// The bins that reserving tile memory adds cost nothing. Without this flag, each costs `binCost`, or the model's cost if that is 0.
     NoBinCost = 1 << 3,
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     }
 }
 
-/// Returns a text of the library as a string for the caller.
+/// Returns a view of a string that the library owns.
 pub(crate) fn view(text: &str) -> StringView {
     StringView {
         data: text.as_ptr().cast::<c_char>(),

@@ -16,8 +16,9 @@ pub(super) struct SearchState<'a> {
     pub(super) height: u64,
     /// The offsets of units with this height.
     pub(super) best: Vec<u64>,
-    /// The method that is running, and the one that found the best packing.
+    /// The method that is running.
     pub(super) method: Option<&'static str>,
+    /// The method that found the best packing so far.
     pub(super) found_by: Option<&'static str>,
     /// The height at which a packing is low enough.
     pub(super) target: u64,

@@ -87,7 +87,7 @@ fn document(field: &Field<'_>, rows: &[(Scenario, u64, Cells)]) -> String {
          - *belady*: evicts the texture whose next use is furthest, in a heap that compacts; it knows the future.\n\
          - *coherent* is ours. *Mean* and *p99*: its bytes a frame against the best of the other online policies, bold where it is \
          worse by more than 2 %.\n\
-         - *levels* is `coherent-levels`, which uploads only the missing levels when a texture is requested at a finer one. So does \
+         - *levels* is `coherent-levels`, which uploads only the missing levels when a texture is requested at a finer level. So does \
          `first-attempt`, which is therefore compared with it and not with `coherent`: the bound only holds for uploads of whole chains.\n\
          - *still* is `coherent-still`, which does not relocate, and is only compared with other policies that do not.\n\n",
         field.seeds,

@@ -18,7 +18,9 @@ pub enum Error {
     #[error("a budget of {0} is smaller than the largest texture, which takes {1}")]
     BudgetTooSmall(Bytes, Bytes),
     /// A budget above the limit in the second field: the total size of as many blocks of the smallest size as a policy can address (third field).
-    #[error("a budget of {0} is larger than {1}, the size of {2} blocks of the smallest size")]
+    #[error(
+        "a budget of {0} exceeds the maximum of {1}: policies can address at most {2} blocks of the smallest size"
+    )]
     BudgetTooLarge(Bytes, Bytes, u64),
     /// A texture that does not exist is used.
     #[error("texture {0} does not exist: it was never created, or it was released")]

@@ -233,9 +233,10 @@ fn unknown_fields(document: &document::Document) -> Vec<String> {
     notes
 }
 
-/// Turns a title into a valid frame name: removes control characters, and truncates it.
+/// Turns a title into a valid frame name: removes control characters and line breaks, and truncates it.
 fn printable_name(title: &str) -> String {
-    let mut name: String = title.chars().filter(|c| !c.is_control()).collect();
+    let breaks_line = |c: char| c.is_control() || c == '\u{2028}' || c == '\u{2029}';
+    let mut name: String = title.chars().filter(|&c| !breaks_line(c)).collect();
     let mut end = name.len().min(MAX_NAME_BYTES);
     while !name.is_char_boundary(end) {
         end -= 1;

@@ -111,7 +111,7 @@ pub struct MeasuredCosts {
     /// The cost of one more bin of a render pass; `None` if the driver does not report the number of bins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bin: Option<Bytes>,
-    /// The cost of one more execution of a pass; replaces the costs that passes declare.
+    /// The cost of one more execution of a pass; replaces the cost that a pass declares, unless that is 0.
     pub repeat: Bytes,
     /// The cost of one more off-chip transfer of a halo, per byte.
     pub halo: f64,

@@ -159,7 +159,11 @@ impl Tensor {
         let is_bounded = of.u8((8, "`tensor.shape_dynamism`"))? < 2;
         let mut size = element.filter(|_| is_bounded);
         for dim in of.ints((2, "`tensor.sizes`"))? {
-            let dim = u64::try_from(dim).map_err(|_| file.wrong(format!("`tensor.sizes`: {dim}")))?;
+            let dim = u64::try_from(dim).map_err(|_| {
+                file.wrong(format!(
+                    "`tensor.sizes` contains {dim}, but sizes must not be negative"
+                ))
+            })?;
             size = size.and_then(|size| size.checked_mul(dim));
         }
         let place = match of.table((6, "`tensor.allocation_info`"))? {

@@ -6,7 +6,7 @@ use crate::graph::{Node, NodeKind};
 /// The prefix of the names of compilers' kernels, whose operands are never converted.
 pub(crate) const PREFIX: &str = "tvm.";
 
-/// The name of the compiler's kernel of a node, if it is one.
+/// Returns the name of the compiler-generated kernel that a node calls; `None` for other nodes.
 pub(super) fn function(node: &Node) -> Option<&str> {
     match &node.kind {
         NodeKind::Operator(operator) => operator.name.strip_prefix(PREFIX),

@@ -86,7 +86,7 @@ pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape>
     if rank > 4 {
         let axes = &layout.blocked;
         return Err(fault(format!(
-            "kernels support at most 4 axes of vectors, but {axes:?} has more"
+            "kernels support at most 4 axes, not counting the packed one, but its blocked shape {axes:?} has {rank}"
         )));
     }
     if rule.reshape.is_some() || !rule.order.is_empty() {

@@ -66,15 +66,20 @@ impl ArenasDesc {
             "margin",
             100,
             1 << 20,
-            "how much cooler a side must be before an arena grows into it",
+            "how much cooler a side must be on average before an arena grows to that side, in thousandths of a degree",
         ),
         Parameter::number(
             "bonus",
             10,
             1 << 20,
-            "added to the temperature for each wrongful eviction and each request without a block",
+            "added to the temperature for each wrongful eviction and each request without a block, in thousandths of a degree",
         ),
-        Parameter::number("ceiling", 2000, 1 << 20, "upper limit of the temperature"),
+        Parameter::number(
+            "ceiling",
+            2000,
+            1 << 20,
+            "upper limit of the temperature, in thousandths of a degree",
+        ),
         Parameter::number(
             "active-frames",
             2,
@@ -103,7 +108,7 @@ impl ArenasDesc {
             "idle-victim",
             0,
             &["oldest", "any"],
-            "texture to evict from a full arena that is not boiling",
+            "texture to evict from a full arena if some of its textures are inactive",
         ),
         Parameter::number(
             "damping",

@@ -27,7 +27,7 @@ impl Coherent {
     /// The policy that [keeps levels](CoherentDesc::keeps_levels).
     pub const KEEPING_LEVELS: PolicyDesc<'static> = PolicyDesc {
         name: "coherent-levels",
-        description: "Like `coherent`, but uploads only the missing levels of a texture that is requested at a finer one.",
+        description: "Like `coherent`, but uploads only the missing levels of a texture that is requested at a finer level.",
         uploads: UploadMode::MissingLevels,
         create: &create::<true, true>,
         ..Coherent::DESC
