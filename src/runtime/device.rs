@@ -349,8 +349,8 @@ impl Device {
         planner.plan(runnable, &self.measure_runnable(runnable)?, options)
     }
 
-    /// Like [`Device::plan`], but without waiting for the exact search: if there is no plan for equal inputs yet, the most recently used plan with the same
-    /// options is repaired, or, without one, the fast mode plans ([`Planner::plan_now`]). Another thread can make the exact plan later, with
+    /// Like [`Device::plan`], but does not wait for the exact search: if these inputs have not been planned yet, repairs the most recently used plan with the
+    /// same options or, if there is none, plans in fast mode ([`Planner::plan_now`]). Another thread can make the exact plan later, with
     /// [`Device::plan`].
     ///
     /// # Errors

@@ -161,7 +161,7 @@ impl Instance {
         self.names
     }
 
-    /// Returns true if a queue family can present to the surface, or if there is no surface.
+    /// Returns true if a queue family can present to the surface, and true for every family if the instance was created without one.
     pub(super) fn presents(&self, physical_device: vk::PhysicalDevice, family: u32) -> Result<bool> {
         let Some((functions, surface)) = &self.surface else {
             return Ok(true);
@@ -302,7 +302,10 @@ fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<InstanceSupport
     })
 }
 
-/// Returns true if the validation layer accepts layer settings; an error if there is no validation layer.
+/// Returns true if the validation layer accepts layer settings.
+///
+/// # Errors
+/// The validation layer is not installed, or the loader's call fails.
 fn find_validation(entry: &ash::Entry) -> Result<bool> {
     // SAFETY: the loader is loaded.
     let layers = unsafe { entry.enumerate_instance_layer_properties() }

@@ -466,7 +466,7 @@ TH_ENUM(ThPlanFlag, uint32_t) {
     TH_PLAN_FLAG_NO_LAZY_MEMORY = (1 << 1),
     /** Lifetimes may be split by copies out of tile memory: rows of `ThLowered::stores` in tables, recorded by the runtime in dynamic frames. */
     TH_PLAN_FLAG_SPLIT = (1 << 2),
-    /** Reserving tile memory costs nothing; without this flag, it costs `binCost`. */
+    /** The bins that reserving tile memory adds cost nothing. Without this flag, each costs `binCost`, or the model's cost if that is 0. */
     TH_PLAN_FLAG_NO_BIN_COST = (1 << 3),
 };
 

@@ -66,7 +66,7 @@ pub(crate) fn pack(problem: &PoolsProblem, budget: Steps, watch: ProgressCallbac
     answer
 }
 
-/// Returns a phrase saying that nothing is proved, which limit ended the search and, if `found` is false, that there is no packing.
+/// Describes, for the report, a search that ended without a proof: which limit ended it and, unless `found`, that it found no packing.
 pub(crate) fn unproved(verdict: Verdict, found: bool) -> &'static str {
     match (verdict, found) {
         (Verdict::Interrupted, true) => "none before the time limit or Ctrl-C",

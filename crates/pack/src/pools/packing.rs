@@ -30,7 +30,7 @@ pub struct PoolsPacking {
 pub struct PoolsAnswer {
     /// The best packing found.
     pub packing: Option<PoolsPacking>,
-    /// A lower bound on the cost; if a pool has no capacity, on the cost of packings in which that pool is no larger than in `packing`.
+    /// A lower bound on the cost. For pools without a capacity, it covers only packings in which they are no larger than in `packing`.
     pub bound: u64,
     /// `Proved` if no packing is better, or if none exists.
     pub verdict: Verdict,
