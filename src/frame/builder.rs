@@ -328,6 +328,11 @@ impl PassBuilder<'_> {
         self.in_subpass(next)
     }
 
+    /// The subpass of the accesses declared from here on.
+    pub(super) fn current_subpass(&self) -> u32 {
+        self.subpass
+    }
+
     /// Sets the subpass of the accesses declared from here on.
     pub(crate) fn in_subpass(mut self, subpass: u32) -> Self {
         self.subpass = subpass;

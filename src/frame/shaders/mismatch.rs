@@ -26,6 +26,8 @@ impl fmt::Display for Mismatch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MismatchKind {
+    /// A pipeline of a subpass that the pass does not have.
+    Subpass,
     /// A shader of a stage that this kind of pass does not run.
     Stage,
     /// A resource is used but not declared.
@@ -53,8 +55,10 @@ pub enum MismatchKind {
 impl Mismatch {
     /// Returns true if a plan from these declarations would lack a wait. Other differences only cost performance, or hint at a mistake.
     pub fn is_error(&self) -> bool {
-        use MismatchKind::{OtherKind, Stage, Undeclared, UndeclaredStage, UndeclaredWrite};
-        let errors = [Stage, Undeclared, OtherKind, UndeclaredWrite, UndeclaredStage];
-        errors.contains(&self.kind)
+        use MismatchKind::{OtherKind, Stage, Subpass, Undeclared, UndeclaredStage, UndeclaredWrite};
+        matches!(
+            self.kind,
+            Subpass | Stage | Undeclared | OtherKind | UndeclaredWrite | UndeclaredStage
+        )
     }
 }

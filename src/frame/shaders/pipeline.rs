@@ -64,6 +64,8 @@ impl From<ResourceId> for BindingTarget {
 #[derive(Clone, Debug, Default)]
 pub struct PipelineShaders<'a> {
     pub(super) entries: Vec<&'a EntryPoint>,
+    /// The subpass in which the pipeline runs; `None` if it can be any.
+    pub(super) subpass: Option<u32>,
     targets: BTreeMap<ShaderBinding, BindingTarget>,
 }
 
@@ -77,6 +79,17 @@ impl<'a> PipelineShaders<'a> {
     pub fn shader(mut self, entry: &'a EntryPoint) -> Self {
         self.entries.push(entry);
         self
+    }
+
+    /// Sets the subpass in which the pipeline runs (`VkGraphicsPipelineCreateInfo::subpass`). Without it, the accesses of all subpasses count as the pipeline's.
+    pub fn in_subpass(mut self, subpass: u32) -> Self {
+        self.subpass = Some(subpass);
+        self
+    }
+
+    /// Returns true if the pipeline can run in the subpass.
+    pub(super) fn runs_in(&self, subpass: u32) -> bool {
+        self.subpass.is_none_or(|own| own == subpass)
     }
 
     /// Binds a descriptor to a resource.
@@ -136,13 +149,17 @@ pub(super) struct ShaderUse {
 }
 
 impl PassBuilder<'_> {
-    /// Declares the accesses of the pass's shaders to the resources bound in `pipelines`; attachments and everything else are declared as usual.
+    /// Declares the accesses of shaders to the resources bound in `pipelines`; attachments and everything else are declared as usual.
+    ///
+    /// The accesses belong to the current subpass: pipelines of other subpasses ([`PipelineShaders::in_subpass`]) are left out.
     ///
     /// A resource that is only written is assumed to be written as a whole ([`LoadOp::DontCare`]): declare the access by hand if a shader writes only
     /// a part of it. Unbound bindings are left out; [`check`](super::check()) reports them.
     pub fn shaders(mut self, pipelines: &[PipelineShaders<'_>]) -> Self {
         let mut merged: Vec<(BindingTarget, ShaderUse)> = Vec::new();
-        for (shader_use, target) in pipelines.iter().flat_map(|pipeline| pipeline.uses()) {
+        let subpass = self.current_subpass();
+        let pipelines = pipelines.iter().filter(|pipeline| pipeline.runs_in(subpass));
+        for (shader_use, target) in pipelines.flat_map(|pipeline| pipeline.uses()) {
             let Some(target) = target else { continue };
             let same = |it: &&mut (BindingTarget, ShaderUse)| it.0 == target && it.1.kind == shader_use.kind;
             match merged.iter_mut().find(same) {

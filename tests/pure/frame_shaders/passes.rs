@@ -115,3 +115,61 @@ fn derived_accesses_know_versions_and_addresses() {
         ]
     );
 }
+
+#[test]
+fn pipelines_are_compared_with_the_accesses_of_their_subpass() {
+    let gbuffer = entry_of(
+        Stage::Fragment,
+        "layout(location = 0) out vec4 a; layout(location = 1) out vec4 b; void main() { a = vec4(0); b = vec4(1); }",
+        6,
+    );
+    let lighting = entry_of(
+        Stage::Fragment,
+        "layout(input_attachment_index = 0, binding = 0) uniform subpassInput albedo; \
+         layout(location = 0) out vec4 color; void main() { color = subpassLoad(albedo); }",
+        6,
+    );
+    let (scene, mut frame, commands) = scene();
+    let [albedo, normals, lit] =
+        ["albedo", "history", "target"].map(|name| scene.resource_named(name).unwrap());
+    let gbuffer = PipelineShaders::new().shader(&gbuffer);
+    let lighting = PipelineShaders::new().shader(&lighting).bind(0, 0, albedo);
+    let pipelines = [gbuffer.clone().in_subpass(0), lighting.clone().in_subpass(1)];
+    let pass = frame.render_pass(commands, "lighting");
+    let pass = pass
+        .color(albedo, LoadOp::DontCare)
+        .color(normals, LoadOp::DontCare);
+    let pass = pass.shaders(&pipelines).next_subpass().shaders(&pipelines);
+    let pass = pass.color(lit, LoadOp::DontCare).id();
+    let frame = frame.build().unwrap();
+    let input = |it: &&tileheap::frame::tables::Access| it.kind == K::InputAttachment;
+    let inputs = frame.accesses_of(pass).iter().filter(input);
+    let inputs: Vec<_> = inputs.map(|it| (it.resource, it.subpass)).collect();
+    assert_eq!(inputs, [(albedo, 1)]);
+
+    let found = |pipelines: &[PipelineShaders<'_>]| {
+        let found = check(&frame, pass, pipelines);
+        found.into_iter().map(|it| it.message).collect::<Vec<_>>()
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(found(&pipelines), none);
+    // Without the numbers of the subpasses, nothing more is known than that the pipelines run in one of them.
+    assert_eq!(found(&[gbuffer.clone(), lighting.clone()]), none);
+    assert_eq!(
+        found(&[gbuffer.in_subpass(1), lighting.clone().in_subpass(1)]),
+        [
+            "pass `lighting` writes color output 1 in a fragment shader of subpass 1, but has no such attachment"
+        ]
+    );
+    assert_eq!(
+        found(&[pipelines[1].clone(), lighting.clone().in_subpass(0)]),
+        [
+            "pass `lighting` uses `albedo` as an input attachment (set 0 binding 0), but does not declare it",
+            "pass `lighting` has the color attachment `history`, but no fragment shader writes output 1 of subpass 0",
+        ]
+    );
+    assert_eq!(
+        found(&[lighting.in_subpass(2)]),
+        ["pass `lighting` runs a pipeline in subpass 2, but its last subpass is 1"]
+    );
+}
