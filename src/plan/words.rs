@@ -101,8 +101,12 @@ impl Plan {
             }
             PlacementReason::Arena(why) => self.not_tile_in_words(resource, why),
             PlacementReason::Dedicated(why) => {
+                let asks = match self.requirements.resources[resource.index()].dedicated {
+                    DedicatedRequirement::Required => "requires",
+                    DedicatedRequirement::Preferred | DedicatedRequirement::No => "prefers",
+                };
                 format!(
-                    "the driver requires a dedicated allocation; {}",
+                    "the driver {asks} a dedicated allocation; {}",
                     self.not_tile_in_words(resource, why)
                 )
             }

@@ -10,7 +10,7 @@ use tileheap::Error;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::weights::{Weight, Weights};
 use tileheap::frame::{BufferDesc, Frame, FrameBuilder, FrameError, ResourceId};
-use tileheap::measure::{Requirements, estimate};
+use tileheap::measure::{DedicatedRequirement, Requirements, estimate};
 use tileheap::plan::{
     Ladder, MemoryKind, OffChipReason, Placement, PlacementReason, Plan, PlanError, PlanOptions, Planner,
     ResidencyStrategy, WindowRule, plan,
@@ -511,4 +511,36 @@ fn buffers_of_transfer_queues_are_not_in_tile_memory() {
     );
     let (memory, why) = planned(vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER);
     assert_eq!(memory, Some(MemoryKind::Tile), "{why}");
+}
+
+#[test]
+fn the_reason_for_a_dedicated_allocation_is_what_the_driver_asks_for() {
+    let options = PlanOptions {
+        aliasing: false,
+        ..PlanOptions::default()
+    };
+    let asked = [
+        (
+            DedicatedRequirement::Preferred,
+            "the driver prefers a dedicated allocation; ",
+        ),
+        (
+            DedicatedRequirement::Required,
+            "the driver requires a dedicated allocation; ",
+        ),
+    ];
+    for (dedicated, asks) in asked {
+        let mut case = case(1, 8);
+        for needs in &mut Arc::make_mut(&mut case.needs).resources {
+            needs.dedicated = dedicated;
+        }
+        let plan = case.plan(&options);
+        let ids = case.frame.resource_ids();
+        let dedicated = ids.filter(|id| plan.memory_of(*id) == Some(MemoryKind::Dedicated));
+        let reasons: Vec<String> = dedicated.map(|id| plan.reason_text(id)).collect();
+        assert!(!reasons.is_empty());
+        for reason in reasons {
+            assert!(reason.starts_with(asks), "{reason}");
+        }
+    }
 }
