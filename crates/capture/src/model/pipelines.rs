@@ -77,10 +77,13 @@ impl Pipeline {
             || self.libraries.iter().any(|library| library.takes_vertex_input())
     }
 
-    /// Iterates over the vertex bindings of the pipeline and its libraries.
-    pub(crate) fn vertex(&self) -> impl Iterator<Item = (u32, u32, bool)> {
-        let libraries = self.libraries.iter().flat_map(|library| library.vertex.iter());
-        self.vertex.iter().chain(libraries).copied()
+    /// Returns the vertex bindings of the pipeline and, as libraries can be linked from libraries, of all that it is linked from.
+    pub(crate) fn vertex(&self) -> Vec<(u32, u32, bool)> {
+        let mut all = self.vertex.clone();
+        for library in &self.libraries {
+            all.extend(library.vertex());
+        }
+        all
     }
 }
 
@@ -118,5 +121,19 @@ mod tests {
             [one, two, three, none].map(|of| names(&of).concat()),
             ["a", "ab", "bc", "c"]
         );
+    }
+
+    #[test]
+    fn vertex_bindings_of_nested_libraries_are_found() {
+        let with = |binding: u32, libraries| {
+            Arc::new(Pipeline {
+                vertex: vec![(binding, 16, false)],
+                libraries,
+                ..Pipeline::default()
+            })
+        };
+        let linked = with(0, vec![with(1, vec![with(2, Vec::new())]), with(3, Vec::new())]);
+        let bindings: Vec<u32> = linked.vertex().iter().map(|(binding, ..)| *binding).collect();
+        assert_eq!(bindings, [0, 1, 2, 3]);
     }
 }
