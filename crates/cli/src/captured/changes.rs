@@ -316,12 +316,12 @@ pub(crate) struct DescriptionChanges {
     /// Additional bytes that all changes together keep on chip.
     pub(crate) saves_bytes: u64,
     /// Reason for an empty list: no change keeps more on chip, or none was searched for.
-    pub(crate) none: &'static str,
+    pub(crate) none: String,
 }
 
 impl DescriptionChanges {
     /// Creates an empty list of changes, with the reason why it is empty.
-    pub(super) fn none(why: &'static str) -> DescriptionChanges {
+    pub(super) fn none(why: String) -> DescriptionChanges {
         DescriptionChanges {
             changes: Vec::new(),
             saves_bytes: 0,
@@ -347,7 +347,9 @@ pub(super) fn of_description(
     let found = best.described().searched(limits, &kinds, &[])?.found;
     let more = gain(&found) - gain(&best.found);
     if more <= 0 {
-        return Ok(DescriptionChanges::none("no such change keeps more on chip"));
+        return Ok(DescriptionChanges::none(
+            "no such change keeps more on chip".to_owned(),
+        ));
     }
     let changes = found.arrangement.changes.iter().map(|change| {
         let id = match change {
@@ -376,6 +378,6 @@ pub(super) fn of_description(
     Ok(DescriptionChanges {
         changes: changes.collect(),
         saves_bytes: more as u64,
-        none: "",
+        none: String::new(),
     })
 }

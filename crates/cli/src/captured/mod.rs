@@ -93,7 +93,9 @@ impl CaptureReport {
         let proposed_bytes = now_bytes.saturating_sub(saved);
         let description_changes = match frame.resources().len() <= SMALL_FRAME {
             true => changes::of_description(plan, best, limits, &traffic)?,
-            false => DescriptionChanges::none("not searched: the frame has more than 200 resources"),
+            false => DescriptionChanges::none(format!(
+                "not searched: the frame has more than {SMALL_FRAME} resources"
+            )),
         };
         let of_pass = |pass: PassId| -> u64 {
             let all = traffic.iter().filter(|((of, _), _)| *of == pass);

@@ -232,9 +232,9 @@ impl Plan<'_> {
             }
             self.accesses.set(self.accesses.get() + found.len() - before);
             if self.accesses.get() > MAX_ACCESSES {
-                return Err(self
-                    .file
-                    .wrong(format!("the file has more than {MAX_ACCESSES} operands")));
+                return Err(self.file.wrong(format!(
+                    "the instructions of an execution plan have more than {MAX_ACCESSES} operands"
+                )));
             }
         }
         Ok(found)
