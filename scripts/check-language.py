@@ -3,7 +3,7 @@
 
 It reads comments and one-line strings of Rust, C, C++, GLSL, Python, shell and TOML files, and the prose of Markdown files outside code
 blocks. RULES has the patterns, each with a better wording. If a phrase is right where it stands, add it to ALLOWED, with the reason.
-In the code of Rust files it finds names of earlier versions that were replaced, RETIRED, as whole identifiers.
+In the code of Rust files it also finds identifiers listed in RETIRED: names that were replaced in earlier versions.
 Exit status: 0 without findings, 1 with some, 2 for an unknown path.
 """
 import re

@@ -47,6 +47,8 @@ def missing_files(readme):
                 yield f"`{name}` is not here"
 
 
+if sys.argv[1:] in (["-h"], ["--help"]):
+    sys.exit(print(__doc__))
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 if len(sys.argv) > 1 and not (folder / "README.md").is_file():
     sys.exit(f"error: {folder} has no README.md")

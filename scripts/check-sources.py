@@ -2,10 +2,10 @@
 """check-sources.py [--test]: checks the repository's Rust files for problems that neither the compiler nor clippy finds.
 
 - No file has more than 600 lines.
-- No two files of a crate depend on each other, directly or around a circle: a file depends on another if it names something that the other
+- No two files of a crate depend on each other, directly or through a cycle: a file depends on another if it names something that the other
   defines, in a `use`, in a path, through a re-export or a glob. Code that is compiled only for tests does not count.
 - No let chain (`if let ... && ...`): they are newer than the `rust-version` of the workspace.
-- No line of the files that list damage, one case per block, has more than 160 columns.
+- No line of tests/data/damaged_*.json, which list corruptions for the checkers' tests, has more than 160 columns.
 
 --test: plants cycles in sources of its own, and fails unless they are found.
 """

@@ -2,7 +2,7 @@
 # compare.sh [--quick] [--output FOLDER] [TABLE]...: compares tileheap with every baseline implemented in this repository, on this
 # machine, and writes a page: index.html, index.md and rows.json in FOLDER (target/compare).
 #
-# Tables: planning, on-chip, splits, frames, arenas, allocator, tensors, cache; default: all. --quick takes fewer cases, fewer runs and the
+# Tables: planning, on-chip, splits, frames, arenas, allocator, tensors, cache; default: all. --quick uses fewer cases, fewer runs and the
 # debug build: its counts are correct, but its times are not those of a release. Third-party files in ../shared and the driver are used if
 # available, else listed as skipped.
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Renders a frame of examples/deferred on this machine's driver, or on lavapipe if there is none: in ordinary memory, and in
+# demo.sh: renders a frame of examples/deferred on this machine's driver, or on lavapipe if there is none: in ordinary memory, and in
 # tile memory, which is emulated if the driver has none. The two pictures (target/demo) are identical; the plans are printed.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Redraws the pictures of docs/ that this project's programs draw; heap.svg, lives.svg and two_ways.svg of the guide are drawn by
+# draw-pictures.sh: redraws the pictures of docs/ that this project's programs draw; heap.svg, lives.svg and two_ways.svg of the guide are drawn by
 # hand.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# package-emulator.sh: packages the layer for users without Rust into target/package/tileheap-emulator-VERSION-SYSTEM.tar.gz, which
+# package-emulator.sh: packages the emulator layer for users without Rust into target/package/tileheap-emulator-VERSION-SYSTEM.tar.gz, which
 # contains the library (optimized, stripped), its manifest, a script that runs programs with it, documents and licenses. Then
 # unpacks it elsewhere, and runs a C++ program with it.
 set -euo pipefail

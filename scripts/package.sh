@@ -2,7 +2,8 @@
 # package.sh: packages everything for users without Rust into target/package/tileheap-VERSION-SYSTEM.tar.gz:
 #
 #   bin/tileheap             the command
-#   emulator, capture, aliasing   the Vulkan layers
+#   emulator, capture,
+#   aliasing                 the Vulkan layers
 #   include, lib             libtileheap with its headers, and files for CMake and pkg-config
 #   examples, shaders        programs in C and C++, with a CMakeLists.txt, and a frame as JSON
 #   docs                     the guide, the JSON Schema of frames, results of tests

@@ -33,8 +33,8 @@ BEHAVIOUR = """## Under the layers
 
 - *Compared*: what is compared with a run without layers, standard output (checksums of pictures or numbers) or, where there is none, the
   exit status; then whether it is the same under the capture layer, under the aliasing layer, and on the emulator's profile `hostile`.
-- *check-frame*: what `tileheap check-frame --pedantic` finds in the first 60 submits, by cause: certain, possible, and by the letter of
-  the specification, each explained below; then the number of checked accesses, except accesses to external memory, such as most of ffmpeg's.
+- *check-frame*: what `tileheap check-frame --pedantic` finds in the first 60 submits, by cause: certain, possible and pedantic,
+  each explained below; then the number of checked accesses, except accesses to external memory, such as most of ffmpeg's.
 - *aliasing layer*: what `tileheap run --layer aliasing` reports, if any resources share bytes of memory.
 
 """
@@ -155,7 +155,9 @@ class Program:
 
 def main():
     arguments = sys.argv[1:]
-    if len(arguments) < 3 or "--help" in arguments or "-h" in arguments:
+    if "--help" in arguments or "-h" in arguments:
+        return print(__doc__)
+    if len(arguments) < 3:
         sys.exit(__doc__)
     findings, results, *names = arguments
     results = Path(results)

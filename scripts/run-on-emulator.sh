@@ -44,7 +44,7 @@ path=VK_ADD_LAYER_PATH
 status=0
 env "$path=${!path:+${!path}:}$here" VK_INSTANCE_LAYERS="${VK_INSTANCE_LAYERS:+$VK_INSTANCE_LAYERS:}VK_LAYER_TILEHEAP_emulator" \
     VK_TILEHEAP_EMULATOR_MESSAGE_LOG="$log" "$@" || status=$?
-grep -q '"usesTileMemory":true' "$log" || echo "run-on-emulator: the program made no device with tile memory" >&2
+grep -q '"usesTileMemory":true' "$log" || echo "run-on-emulator: the program created no device with tile memory" >&2
 sed -n '/"event":"message"/s/.*"id":"\([^"]*\)".*/\1/p' "$log" | sort | uniq -c | while read -r times id; do
     echo "run-on-emulator: $id: $times"
     text=$(grep -m 1 "\"id\":\"$id\"" "$log" | sed 's/.*"text":"\(.*\)"}$/\1/')

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test-programs.sh [--built] [--quick | --page] [NAME...]: runs third-party programs, from package registries, under tileheap's layers.
 #
-# Each runs plain, under `tileheap capture`, below the aliasing layer, and with the emulator's profile `hostile`, on the newest loader and
+# Each runs without layers, under `tileheap capture`, with the aliasing layer, and with the emulator's profile `hostile`, on the newest loader and
 # lavapipe, at 1920x1080 where it can: exit status and output must be the same. Its captured frame is reported for three devices. Its first 60
 # submits are checked (`check-frame`). Findings and messages of the aliasing layer are published only if docs/programs/findings.md explains
 # them (scripts/verified-findings.py).

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests scripts/runs.sh on a generated package: its tests pass, fail, are skipped, and fail or crash only the first time.
+# test-runs.sh: tests scripts/runs.sh on a generated package: its tests pass, fail, are skipped, and fail or crash only the first time.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# unpack-forky.sh FOLDER PACKAGE...: unpacks packages of Debian forky there, with all their dependencies, C library included.
+# unpack-forky.sh FOLDER PACKAGE...: unpacks packages of Debian forky into FOLDER, with all their dependencies, C library included.
 # PACKAGE:ARCHITECTURE unpacks a package of another architecture.
 #
 # Uses apt with a separate state: it knows the machine's mirror and proxies, checks signatures and resolves

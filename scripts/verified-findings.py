@@ -15,7 +15,7 @@ import re
 import sys
 from pathlib import Path
 
-VERDICTS = {"certain": "certain", "possible": "possible", "by_the_letter": "by the letter"}
+VERDICTS = {"certain": "certain", "possible": "possible", "pedantic": "pedantic"}
 
 
 def entries_of(path):
@@ -94,7 +94,9 @@ def main():
     arguments = sys.argv[1:]
     is_text = "--text" in arguments
     arguments = [one for one in arguments if one != "--text"]
-    if len(arguments) < 3 or "--help" in arguments:
+    if "--help" in arguments or "-h" in arguments:
+        return print(__doc__)
+    if len(arguments) < 3:
         sys.exit(__doc__)
     path, results, *names = arguments
     entries, results = entries_of(Path(path)), Path(results)

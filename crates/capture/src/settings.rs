@@ -27,7 +27,7 @@ pub const TIMESTAMPS: &str = "timestamps";
 /// The layer with all its settings.
 pub static LAYER: LayerDesc = LayerDesc {
     name: LAYER_NAME,
-    description: c"Writes a frame as a frame document of tileheap",
+    description: c"Writes a program's frames as tileheap frame documents",
     key: "tileheap_capture",
     settings: &[
         SettingDesc {
@@ -39,7 +39,7 @@ pub static LAYER: LayerDesc = LayerDesc {
         SettingDesc {
             key: FRAMES,
             label: "Frames",
-            description: "Frame N; frames N..M, excluding M; or heaviest:N, the heaviest of the first N frames",
+            description: "Frame N; frames N..M, excluding M; or heaviest:N, the frame that accesses the most bytes among the first N, preferably one that the next frame repeats",
             kind: SettingKind::Text("heaviest:120"),
         },
         SettingDesc {

@@ -95,13 +95,12 @@ pub(crate) fn counted(count: u64, word: &str) -> String {
     if count == 1 {
         return format!("1 {word}");
     }
-    let (stem, rest) = word.split_at(word.find(" by ").unwrap_or(word.len()));
-    let plural = match stem.strip_suffix("py") {
+    let plural = match word.strip_suffix("py") {
         Some(start) => format!("{start}pies"),
-        None if has_long_plural(stem) => format!("{stem}es"),
-        None => format!("{stem}s"),
+        None if has_long_plural(word) => format!("{word}es"),
+        None => format!("{word}s"),
     };
-    format!("{} {plural}{rest}", grouped(count))
+    format!("{} {plural}", grouped(count))
 }
 
 /// A number with commas between its thousands.
@@ -158,7 +157,7 @@ impl fmt::Display for Budget {
 /// The findings that make a check fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
-    /// Errors, and findings that are certain
+    /// Errors and certain findings
     #[default]
     Error,
     /// Also warnings and possible findings; with --pedantic, also violations of rules that no known implementation needs
@@ -253,7 +252,7 @@ mod tests {
         for (count, word, expected) in [
             (0, "access", "0 accesses"),
             (1, "access", "1 access"),
-            (2, "finding by the letter", "2 findings by the letter"),
+            (2, "finding", "2 findings"),
             (0, "copy", "0 copies"),
             (1_002_003, "item", "1,002,003 items"),
         ] {

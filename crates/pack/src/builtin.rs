@@ -87,11 +87,11 @@ strategies! {
     GreedyByConflicts "greedy-by-conflicts" Method::Once(|packer, problem| packer.rules.run(problem, Rule::GREEDY_BY_CONFLICTS));
     /// Hill climbing: swaps items in the order of placement, and keeps swaps that do not raise the peak.
     HillClimb "hill-climb" Method::Improve(Packer::climb_from_size);
-    /// Glues items that fill a rectangle without a byte to spare, and searches the reduced problem.
+    /// Merges items that exactly fill a rectangle of time and bytes, and searches the reduced problem.
     Glue "glue" Method::Improve(Packer::search_glued);
     /// Only the exact search.
     Exact "exact" Method::Prove { rules_first: false };
-    /// Runs the rules by birth, size and breadth until one reaches the lower bound, for planners with a budget of microseconds.
+    /// Runs the rules …-by-birth, …-by-size and …-by-breadth until one reaches the lower bound, for planners with a budget of microseconds.
     Quick "quick" Method::Once(|packer, problem| {
         let bound = packer.lower_bound(problem).0;
         packer.rules.quick(problem, bound);

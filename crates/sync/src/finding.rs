@@ -12,7 +12,7 @@ pub enum Certainty {
     /// A rule of the specification may be broken, depending on something unknown, such as the elements that a shader accesses.
     Possible,
     /// A rule of the specification is broken, although no known implementation needs it.
-    ByTheLetter,
+    Pedantic,
     /// A rule of the specification is broken, and contents can be wrong.
     Certain,
 }

@@ -296,7 +296,7 @@ impl Record {
                     continue;
                 };
                 let verdict = if overlap.is_by_letter || is_transitions {
-                    Certainty::ByTheLetter
+                    Certainty::Pedantic
                 } else {
                     Certainty::Certain
                 };

@@ -495,7 +495,7 @@ impl Hazards {
             let is_outside_frame = before == CommandOwner::Entry && after == CommandOwner::Exit;
             // Tables must satisfy the letter of the specification; earlier work is assumed to have used all of its bytes.
             let is_reported = match hazard.verdict {
-                Certainty::Certain | Certainty::ByTheLetter => true,
+                Certainty::Certain | Certainty::Pedantic => true,
                 Certainty::Possible => before == CommandOwner::Earlier,
             };
             if is_reported && !is_outside_frame {

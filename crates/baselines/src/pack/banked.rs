@@ -25,7 +25,7 @@ impl PackingStrategy for BankedGreedy {
     }
 
     fn description(&self) -> &str {
-        "ExecuTorch's banked greedy, from its description: the largest first, bank by bank"
+        "ExecuTorch's banked greedy, implemented from its documentation: the largest first, bank by bank"
     }
 
     fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing) {

@@ -9,7 +9,7 @@ use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy};
 
 use super::facts::{align_up, are_plain};
 
-/// ExecuTorch's greedy rule: shared objects, one above the other. O(n²).
+/// ExecuTorch's greedy rule: shared objects at consecutive offsets. O(n²).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Executorch;
 
@@ -27,7 +27,7 @@ impl PackingStrategy for Executorch {
     }
 
     fn description(&self) -> &str {
-        "ExecuTorch's greedy rule: shared objects, one above the other"
+        "ExecuTorch's greedy rule: shared objects at consecutive offsets"
     }
 
     fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing) {

@@ -22,7 +22,7 @@ impl PackingStrategy for PingPong {
     }
 
     fn description(&self) -> &str {
-        "CLML's ping-pong, from its description: the smallest free segment, at alternating ends"
+        "CLML's ping-pong, implemented from its documentation: the smallest free segment, at alternating ends"
     }
 
     fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing) {

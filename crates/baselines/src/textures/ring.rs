@@ -34,7 +34,7 @@ impl Ring {
     /// The description of the policy `ring`.
     pub const DESC: PolicyDesc<'static> = PolicyDesc::new(
         "ring",
-        "A ring buffer: a cursor that evicts the textures that it reaches (Blow 1998, legacy system).",
+        "A ring buffer, which evicts the textures that its cursor reaches (Blow 1998, legacy system).",
         &|geometry, budget, _, _| Ok(Box::new(Ring::new(geometry, budget)?)),
     )
     .evicting_in_use();

@@ -63,7 +63,7 @@ impl Slab {
     /// The slab policy whose pages never change their class.
     pub const DESC: PolicyDesc<'static> = PolicyDesc::new(
         "slab",
-        "Size classes with fixed shares of memory, least recently used in each.",
+        "Size classes with fixed shares of memory, each evicting its least recently used texture.",
         &|geometry, budget, _, _| Ok(Box::new(Slab::new(geometry, budget, false)?)),
     )
     .evicting_in_use();

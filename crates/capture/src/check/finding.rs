@@ -16,7 +16,7 @@ pub struct CheckReport {
     pub commands: u64,
     /// Number of accesses that were checked, including those of render passes and of the presentation engine.
     pub checked: u64,
-    /// Findings: certain ones first, then those by the letter of the specification, then possible ones, each kind in submission order.
+    /// Findings: certain ones first, then pedantic ones, then possible ones, each kind in submission order.
     pub findings: Vec<Finding>,
     /// Accesses that were not checked.
     pub unchecked: Vec<UncheckedAccesses>,
@@ -58,7 +58,7 @@ pub enum Certainty {
     /// The specification forbids what the program does, and contents can be wrong.
     Certain,
     /// The specification requires a dependency that no known implementation needs.
-    ByTheLetter,
+    Pedantic,
     /// The finding depends on something unknown.
     Possible,
 }

@@ -73,18 +73,18 @@ fn draft(sites: &Sites<'_>, hazard: &Hazard) -> Draft {
 
 /// Returns the verdict and, for a possible finding, a description of what is unknown.
 fn judge(sites: &Sites<'_>, hazard: &Hazard) -> (Certainty, Option<String>) {
-    if hazard.verdict == ModelVerdict::ByTheLetter {
-        return (Certainty::ByTheLetter, None);
+    if hazard.verdict == ModelVerdict::Pedantic {
+        return (Certainty::Pedantic, None);
     }
     if let Some(unknown) = doubt(sites, hazard) {
         return (Certainty::Possible, Some(unknown));
     }
     match hazard.verdict {
         ModelVerdict::Certain if is_transfer_by_letter(sites, hazard) || !share_bytes(sites, hazard) => {
-            (Certainty::ByTheLetter, None)
+            (Certainty::Pedantic, None)
         }
         ModelVerdict::Certain => (Certainty::Certain, None),
-        ModelVerdict::ByTheLetter => (Certainty::ByTheLetter, None),
+        ModelVerdict::Pedantic => (Certainty::Pedantic, None),
         ModelVerdict::Possible => (Certainty::Possible, Some(elements(sites, hazard))),
     }
 }

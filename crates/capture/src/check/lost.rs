@@ -148,7 +148,7 @@ fn judge(sites: &Sites<'_>, lost: &LostContents) -> (Certainty, Option<String>) 
     match (lost.verdict, lost.loss) {
         (_, LossReason::WrittenThrough(_)) => (Certainty::Possible, Some(words::INTENT.to_owned())),
         (ModelVerdict::Certain, _) => (Certainty::Certain, None),
-        (ModelVerdict::ByTheLetter, _) => (Certainty::ByTheLetter, None),
+        (ModelVerdict::Pedantic, _) => (Certainty::Pedantic, None),
         (ModelVerdict::Possible, _) => (Certainty::Possible, Some(words::contents(reader))),
     }
 }

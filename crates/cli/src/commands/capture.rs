@@ -24,12 +24,12 @@ use crate::progress::Progress;
 use crate::report::chart::Chart;
 use crate::report::{page, plan};
 
-/// Capture frames of a program and report what it would save with tile memory
+/// Capture frames of a program and report what each would save with tile memory
 ///
 /// Runs an unmodified Vulkan program under VK_LAYER_TILEHEAP_capture, which writes submitted frames as frame documents. Plans each frame for a
 /// device, as submitted and in the best arrangement found, and writes a report: memory traffic per frame now and with at most five proposed changes,
-/// the traffic that stays in memory and why, and the accesses that the capture could not track. By default, captures the frame among the first 120
-/// that accesses the most bytes, preferring frames that the next frame repeats. `plan`, `advise`, `report` and `check-frame` read the documents;
+/// the traffic that stays in memory and why, and the accesses that the capture could not track. By default, captures, of the first 120
+/// frames, the one that accesses the most bytes, preferring frames that the next frame repeats. `plan`, `advise`, `report` and `check-frame` read the documents;
 /// `report.json` is the report in machine-readable form. With --from, replays a GFXReconstruct trace instead, or reports on a frame that was captured
 /// earlier, on this machine or on a phone.
 #[derive(Debug, Args)]
@@ -40,13 +40,16 @@ Examples:
   tileheap capture -- vkcube --c 60
   tileheap capture --profile x2-85 --frames 100..103 -o captures -- ./game
   tileheap capture --border submits:1 -- ./compute                 a program that presents nothing
-  tileheap capture --border signal:now -- ./game                   a frame whenever `touch now` is run
+  tileheap capture --border signal:now -- ./game                   end a frame at each `touch now`
   tileheap capture --from game.gfxr                                a trace of GFXReconstruct
-  tileheap capture --from frame-63.json --profile x2-85 -o x2-85   report on a captured frame, for another device")]
+  tileheap capture --from frame-63.json --profile x2-85 -o x2-85   plan it for another device")]
 pub(crate) struct Arguments {
+    /// The program and its arguments
+    #[arg(last = true, required_unless_present = "from", value_hint = ValueHint::CommandWithArguments)]
+    program: Vec<OsString>,
     /// The frames to capture, counted from 0: N, N..M (excluding M), or heaviest:N for the one of the first N that accesses the most bytes, preferably
     /// one that the next frame repeats [default: heaviest:120]
-    #[arg(long, value_name = "N..M")]
+    #[arg(long, value_name = "FRAMES")]
     frames: Option<String>,
     /// The event that ends a frame: present, label:NAME for a debug label, submits:N, or signal:FILE when the file is created [default: present]
     #[arg(long, value_name = "BORDER")]
@@ -60,19 +63,17 @@ pub(crate) struct Arguments {
     /// Replay a GFXReconstruct trace instead of running a program, or report on a captured frame (FRAME.json)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "program")]
     from: Option<PathBuf>,
-    /// Do not open the report; by default it opens if there is a terminal and a screen
+    /// Do not open the report; by default it opens if standard output is a terminal and a display is available
     #[arg(long)]
     no_open: bool,
-    /// The folder of the layer's manifest, or an install prefix of scripts/install.sh [default: where the layer is staged or installed]
+    /// The folder of the layer's manifest, or a prefix that scripts/install.sh installed to [default: searched for beside the command, in
+    /// target and where it is installed]
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     layers: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Planning")]
     options: FrameOptions,
     #[command(flatten, next_help_heading = "Arrangements")]
     limits: Limits,
-    /// The program and its arguments
-    #[arg(last = true, required_unless_present = "from", value_hint = ValueHint::CommandWithArguments)]
-    program: Vec<OsString>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {

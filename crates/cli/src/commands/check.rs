@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     /// The frame as JSON, or the table of a certificate; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     frame: PathBuf,
-    /// The plan of the frame, as `tileheap plan --json` writes it, or the certificate of the table, as `tileheap pack --certificate` does; - for
+    /// The plan of the frame, as `tileheap plan --json` writes it, or the certificate of the table, as `tileheap pack --certificate` writes it; - for
     /// standard input
     #[arg(value_hint = ValueHint::FilePath)]
     plan: PathBuf,
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     /// The arrangement of the planned frame [default: the one that the plan was saved with]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     arrangement: Option<PathBuf>,
-    /// Search for the arrangement of the planned frame, on the plan's device and with its options
+    /// Repeat the search that arranged the planned frame, with the plan's device and options
     #[arg(long, conflicts_with = "arrangement")]
     best: bool,
     #[command(flatten, next_help_heading = "Arrangements")]

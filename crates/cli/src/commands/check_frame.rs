@@ -16,7 +16,7 @@ use crate::input::{read_text, shown};
 use crate::output::Output;
 use crate::values::FailOn;
 
-/// Check a captured frame's own synchronization
+/// Check the synchronization that a captured frame recorded
 #[derive(Debug, Args)]
 #[command(long_about = include_str!("about/check_frame.txt"))]
 #[command(after_help = include_str!("help/check_frame.txt"))]
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// A frame that `tileheap capture` wrote; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     frame: PathBuf,
-    /// Also list findings by the letter of the specification
+    /// Also list violations of rules that no known implementation needs
     #[arg(long)]
     pedantic: bool,
     /// The lowest level of findings that makes the command fail
@@ -74,14 +74,14 @@ fn read(text: &str) -> Result<(String, Recording), String> {
     Ok((frame.name().to_owned(), capture.recording))
 }
 
-/// Returns the reason why the command fails, for example because nothing was checked; `None` if it succeeds. Findings by the letter of the specification
+/// Returns the reason why the command fails, for example because nothing was checked; `None` if it succeeds. Pedantic findings
 /// count as warnings if `listed` is true.
 fn failure(report: &CheckReport, listed: bool, fail_on: FailOn) -> Option<String> {
     if report.checked == 0 {
         return Some(NOTHING_CHECKED.to_owned());
     }
     let has = |verdict| findings::of_verdict(report, verdict).next().is_some();
-    let warnings = has(Certainty::Possible) || (listed && has(Certainty::ByTheLetter));
+    let warnings = has(Certainty::Possible) || (listed && has(Certainty::Pedantic));
     let fails = has(Certainty::Certain) || (fail_on == FailOn::Warning && warnings);
     findings::counts(report, listed).filter(|_| fails)
 }
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn only_findings_at_the_chosen_level_fail() {
-        use Certainty::{ByTheLetter, Certain, Possible};
+        use Certainty::{Certain, Pedantic, Possible};
         let fails = |verdicts: &[Certainty], listed, fail_on| {
             failure(&report(9, verdicts), listed, fail_on).is_some()
         };
@@ -124,8 +124,8 @@ mod tests {
                 assert!(fails(&[Certain], listed, fail_on));
                 assert!(!fails(&[], listed, fail_on));
                 assert_eq!(fails(&[Possible], listed, fail_on), fail_on == FailOn::Warning);
-                let letter_fails = listed && fail_on == FailOn::Warning;
-                assert_eq!(fails(&[ByTheLetter], listed, fail_on), letter_fails);
+                let pedantic_fails = listed && fail_on == FailOn::Warning;
+                assert_eq!(fails(&[Pedantic], listed, fail_on), pedantic_fails);
             }
         }
     }
@@ -141,7 +141,7 @@ mod tests {
         let verdicts = [
             Certainty::Certain,
             Certainty::Certain,
-            Certainty::ByTheLetter,
+            Certainty::Pedantic,
             Certainty::Possible,
         ];
         let why = |listed| failure(&report(9, &verdicts), listed, FailOn::Error);
@@ -149,7 +149,7 @@ mod tests {
             why(false).as_deref(),
             Some("2 certain findings, 1 possible finding")
         );
-        let all = "2 certain findings, 1 finding by the letter, 1 possible finding";
+        let all = "2 certain findings, 1 pedantic finding, 1 possible finding";
         assert_eq!(why(true).as_deref(), Some(all));
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     /// A plan, as `tileheap plan --json` writes it; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     old: PathBuf,
-    /// Another plan
+    /// The other plan
     #[arg(value_hint = ValueHint::FilePath)]
     new: PathBuf,
     /// Write to a file instead of standard output

@@ -19,7 +19,7 @@ use crate::values::{parse_bytes, parse_percent, percent};
 pub(crate) struct Arguments {
     #[command(flatten)]
     frame: FrameArguments,
-    /// Minimum share of traffic on chip: 60%, 62.5%; not reached if the frame has no traffic
+    /// Minimum share of traffic on chip: 60%, 62.5%; a frame without traffic fails unless this is 0%
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     min_on_chip: Option<u32>,
     /// Minimum traffic on chip per frame: 52428800, 50MiB

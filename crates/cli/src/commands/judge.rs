@@ -18,7 +18,7 @@ use crate::report::svg::{self, Ground};
 use crate::report::tensors;
 use crate::values::counted;
 
-/// Judge the memory plan that another compiler wrote
+/// Check another compiler's memory plan
 #[derive(Debug, Args)]
 #[command(long_about = include_str!("about/judge.txt"))]
 #[command(after_help = include_str!("help/judge.txt"))]
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// The file with the plan; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     file: PathBuf,
-    /// Read the lifetimes of a table as [lower, upper) or as [lower, upper] [default: by column name: `upper` is exclusive, `end` inclusive]
+    /// Whether the lifetimes of a table are [lower, upper) or include their last step, [lower, upper] [default: by column name: `upper` is exclusive, `end` inclusive]
     #[arg(long, value_enum, value_name = "ENDS")]
     ends: Option<LifetimeEnds>,
     /// Names of the activations of a TVM graph; its other `null` nodes are weights [default: guessed from the graph]

@@ -48,13 +48,13 @@ pub(crate) struct Arguments {
     /// Place the items with the greatest total weight, and omit the others
     #[arg(long)]
     select: bool,
-    /// Write a proof that no packing is lower, or that none fits, to a file that `tileheap check` verifies
+    /// Write a proof of the lower bound, or that the items do not fit, to a file that `tileheap check` verifies
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "select")]
     certificate: Option<PathBuf>,
     /// Print JSON instead of a report
     #[arg(long)]
     json: bool,
-    /// Write the table with offsets to a file
+    /// Write the table with offsets to a file; for pools, the packing as JSON
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 }
@@ -333,5 +333,9 @@ fn strategies() -> impl TypedValueParser<Value = &'static dyn PackingStrategy> {
         .iter()
         .map(|strategy| strategy as &'static dyn PackingStrategy);
     let all = built_in.chain(STRATEGIES);
-    named(all, PackingStrategy::name, Some(PackingStrategy::description))
+    named(
+        all,
+        PackingStrategy::name,
+        Some(|strategy| strategy.description().trim_end_matches('.')),
+    )
 }

@@ -31,13 +31,14 @@ pub(crate) struct Arguments {
     /// Print the frame as it is executed: images, memory, barriers, render passes, semaphores
     #[arg(long, conflicts_with = "advice", group = "tables")]
     lowered: bool,
-    /// Print the previous users of each placement's bytes, for engines that track layouts and barriers themselves; only for plans without ladders
+    /// Print the previous users of each placement's bytes, for engines that track layouts and barriers themselves; sets --ladder off unless another is
+    /// given, which is an error
     #[arg(long, conflicts_with = "advice", group = "tables")]
     aliasing: bool,
-    /// With --lowered or --aliasing: the device queue of each declared queue, as family.index; by default each has its own family
+    /// With --lowered or --aliasing: the device queue of each declared queue, in order of declaration, as FAMILY.INDEX; by default each has its own family
     #[arg(long, value_name = "QUEUES", requires = "tables", value_delimiter = ',', value_parser = parse_queue)]
     queues: Vec<FamilyQueue>,
-    /// With --lowered: the number of the frame, from 1; the first frames clear histories; from the third on, all odd frames are the same, and so are all
+    /// With --lowered: the frame to print, counted from 1; the first ones clear history resources; from the third on, odd frames are alike, and so are
     /// even ones
     #[arg(long, value_name = "N", requires = "lowered", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     frame_number: u32,

@@ -61,11 +61,11 @@ pub(crate) struct Arguments {
     /// Use dark colors for the PNG; the page and SVG follow the viewer's color scheme
     #[arg(long, requires = "png")]
     dark: bool,
-    /// The results to compute in addition to the plan: advice, and a sweep over heap sizes
+    /// What to compute in addition to the plan: advice, and a sweep over heap sizes
     #[arg(long, value_enum, default_value_t, help_heading = "Frames")]
     detail: Detail,
-    /// The sweep: heap=2MiB..24MiB, size=640x360..2560x1440, repeat=0..6MB [default: from a quarter to three times the heap; with
-    /// --best repeat=0..6MB]
+    /// The range of the sweep: heap=2MiB..24MiB, size=640x360..2560x1440 or repeat=0..6MB [default: heap sizes from a quarter to three times the
+    /// device's; with --best or --arrangement, repeat=0..6MB]
     #[arg(long, value_name = "RANGE", help_heading = "Frames")]
     sweep: Option<Sweep>,
     #[command(flatten, next_help_heading = "Frames")]
@@ -86,7 +86,7 @@ pub(crate) struct Arguments {
         help_heading = "Tensors and texture caches"
     )]
     memory: Vec<String>,
-    /// The cache policies: coherent,arenas,lru (see `tileheap replay --help`) [default: all]
+    /// The cache policies, such as coherent,arenas,lru (see `tileheap replay --help`) [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',', hide_possible_values = true, value_parser = Policies, help_heading = "Texture caches")]
     policy: Vec<PolicyDesc<'static>>,
 }
@@ -94,10 +94,10 @@ pub(crate) struct Arguments {
 /// The results that the report of a frame contains in addition to the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Detail {
-    /// Everything, for frames of up to 200 resources
+    /// Everything for frames of up to 200 resources, otherwise only the plan
     #[default]
     Auto,
-    /// Everything, for frames of any size
+    /// Everything for frames of any size
     Full,
     /// Only the plan
     Plan,

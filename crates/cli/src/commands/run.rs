@@ -26,7 +26,8 @@ pub(crate) struct Arguments {
     /// The layer to run the program with
     #[arg(long, value_enum, default_value = "emulator")]
     layer: Layer,
-    /// The folder of the layer's manifest, or an install prefix of scripts/install.sh [default: where the layer is staged or installed]
+    /// The folder of the layer's manifest, or a prefix that scripts/install.sh installed to [default: searched for beside the command, in
+    /// target and where it is installed]
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     layers: Option<PathBuf>,
     /// The device to emulate; only with `--layer emulator`
@@ -44,7 +45,7 @@ pub(crate) struct Arguments {
     /// Fail immediately if this machine has no Vulkan device
     #[arg(long)]
     require_device: bool,
-    /// Write the program's own status and the counts to a file, as JSON
+    /// Write the program's exit status and the message counts to a file, as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     json: Option<PathBuf>,
     /// Write every bind, discard and submit to a file, which `tileheap report` draws; only with `--layer emulator`

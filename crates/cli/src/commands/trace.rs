@@ -18,7 +18,7 @@ use crate::values::named;
 #[command(after_help = include_str!("help/trace.txt"))]
 pub(crate) struct Arguments {
     /// The scenario
-    #[arg(value_parser = named(Scenario::ALL, Scenario::name, None))]
+    #[arg(value_parser = named(Scenario::ALL, Scenario::name, Some(Scenario::description)))]
     scenario: Scenario,
     /// The number of frames
     #[arg(long, default_value_t = 600)]

@@ -26,7 +26,7 @@ const WIDTH: usize = 160;
 /// The column at which the details of a finding begin, after their labels.
 const DETAILS: usize = 14;
 
-/// The report of a frame. Findings by the letter of the specification are only counted unless `listed` is true.
+/// The report of a frame. Pedantic findings are only counted unless `listed` is true.
 pub(crate) fn text(frame: &str, report: &CheckReport, listed: bool) -> String {
     let mut text = header(frame, report, listed);
     let mut number = 0;
@@ -36,8 +36,8 @@ pub(crate) fn text(frame: &str, report: &CheckReport, listed: bool) -> String {
             "Certain: the specification forbids it, and contents can be wrong",
         ),
         (
-            Certainty::ByTheLetter,
-            "By the letter: the specification requires a dependency that no known implementation needs",
+            Certainty::Pedantic,
+            "Pedantic: the specification requires a dependency that no known implementation needs",
         ),
         (
             Certainty::Possible,
@@ -45,7 +45,7 @@ pub(crate) fn text(frame: &str, report: &CheckReport, listed: bool) -> String {
         ),
     ] {
         let group: Vec<&Finding> = of_verdict(report, verdict).collect();
-        if group.is_empty() || (verdict == Certainty::ByTheLetter && !listed) {
+        if group.is_empty() || (verdict == Certainty::Pedantic && !listed) {
             continue;
         }
         text += &format!("\n{title}\n");
@@ -64,16 +64,16 @@ pub(crate) fn of_verdict(report: &CheckReport, verdict: Certainty) -> impl Itera
     findings.filter(move |finding| finding.verdict == verdict)
 }
 
-/// The number of findings by verdict, in words; `None` if there are none. Findings by the letter of the specification are left out unless `listed` is true.
+/// The number of findings by verdict, in words; `None` if there are none. Pedantic findings are left out unless `listed` is true.
 pub(crate) fn counts(report: &CheckReport, listed: bool) -> Option<String> {
     let mut counts = Vec::new();
     for (verdict, word) in [
         (Certainty::Certain, "certain finding"),
-        (Certainty::ByTheLetter, "finding by the letter"),
+        (Certainty::Pedantic, "pedantic finding"),
         (Certainty::Possible, "possible finding"),
     ] {
         let count = of_verdict(report, verdict).count() as u64;
-        if count > 0 && (verdict != Certainty::ByTheLetter || listed) {
+        if count > 0 && (verdict != Certainty::Pedantic || listed) {
             counts.push(counted(count, word));
         }
     }
@@ -90,14 +90,10 @@ fn header(frame: &str, report: &CheckReport, listed: bool) -> String {
     );
     let mut text = wrapped("", 2, &title);
     text += &wrapped("  ", 2, &summary(report, listed));
-    let by_letter = of_verdict(report, Certainty::ByTheLetter).count() as u64;
-    if by_letter > 0 && !listed {
-        let number = counted(by_letter, "finding by the letter");
-        text += &wrapped(
-            "  ",
-            2,
-            &format!("{number} of the specification, listed with --pedantic"),
-        );
+    let pedantic = of_verdict(report, Certainty::Pedantic).count() as u64;
+    if pedantic > 0 && !listed {
+        let number = counted(pedantic, "pedantic finding");
+        text += &wrapped("  ", 2, &format!("{number}, listed with --pedantic"));
     }
     text
 }

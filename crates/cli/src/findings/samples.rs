@@ -146,7 +146,7 @@ pub(super) fn particles() -> Finding {
     }
 }
 
-pub(super) fn by_letter() -> Finding {
+pub(super) fn pedantic() -> Finding {
     let first = of_post(
         21,
         "vkCmdBeginRendering",
@@ -168,7 +168,7 @@ pub(super) fn by_letter() -> Finding {
         )),
         section: "Render Pass Store Operations".to_owned(),
         ..finding(
-            Certainty::ByTheLetter,
+            Certainty::Pedantic,
             Problem::Unordered,
             Some(first),
             second,
@@ -221,7 +221,7 @@ pub(super) fn report(findings: Vec<Finding>, unchecked: Vec<UncheckedAccesses>) 
 }
 
 pub(super) fn game() -> CheckReport {
-    report(vec![blit_and_dispatch(), by_letter(), particles()], gaps())
+    report(vec![blit_and_dispatch(), pedantic(), particles()], gaps())
 }
 
 /// Every problem, in every form.

@@ -1,6 +1,6 @@
 //! Reports and their texts.
 
-use super::samples::{by_letter, every_problem, game, gaps, particles, report};
+use super::samples::{every_problem, game, gaps, particles, pedantic, report};
 use super::*;
 use crate::documents::{self, FrameCheck};
 
@@ -76,13 +76,13 @@ fn a_report_without_findings_says_what_that_means() {
 }
 
 #[test]
-fn findings_by_the_letter_are_counted_unless_they_are_listed() {
-    let report = report(vec![by_letter()], vec![]);
+fn pedantic_findings_are_counted_unless_they_are_listed() {
+    let report = report(vec![pedantic()], vec![]);
     let text_of = |listed| text("f", &report, listed);
-    let hidden = "  no certain or possible finding\n  1 finding by the letter of the specification, listed with --pedantic\n";
+    let hidden = "  no certain or possible finding\n  1 pedantic finding, listed with --pedantic\n";
     assert!(text_of(false).ends_with(hidden), "{}", text_of(false));
     assert!(
-        text_of(true).contains("\n  1 finding by the letter\n\nBy the letter: "),
+        text_of(true).contains("\n  1 pedantic finding\n\nPedantic: "),
         "{}",
         text_of(true)
     );
@@ -90,7 +90,7 @@ fn findings_by_the_letter_are_counted_unless_they_are_listed() {
 
 #[test]
 fn hidden_findings_and_gaps_are_both_mentioned() {
-    let text = text("f", &report(vec![by_letter()], gaps()), false);
+    let text = text("f", &report(vec![pedantic()], gaps()), false);
     let summary = "  no certain or possible finding in the 5,310 accesses that could be checked; the others are listed below\n  1 finding by";
     assert!(text.contains(summary), "{text}");
 }

@@ -30,13 +30,13 @@ use crate::values::{Budget, named, parse_factor, parse_repeat_cost, parse_time, 
 /// The changes that a search for arrangements may make, their costs, and the limits of the search.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Limits {
-    /// Changes that the search for arrangements may make, separated by commas [default: the first four]
+    /// Changes that the search for arrangements may make, separated by commas [default: order,merge,fuse,strips]
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = named(KINDS, |kind| kind.0, Some(|kind| kind.1)))]
     allow: Option<Vec<(&'static str, &'static str)>>,
-    /// Maximum number of pixels shaded per pixel of the described frame; above 1 because strips overlap [default: 1.5]
+    /// Maximum number of pixels shaded, relative to the frame as described; strips overlap, so they need more than 1 [default: 1.5]
     #[arg(long, value_name = "FACTOR", value_parser = parse_factor)]
     shaded: Option<f64>,
-    /// Cost of each further execution of a pass, in bytes of traffic, instead of the declared cost; at most 1 TiB
+    /// Cost of each additional execution of a pass, in bytes of traffic, instead of the declared cost; at most 1 TiB
     #[arg(long, value_name = "SIZE", value_parser = parse_repeat_cost)]
     pub(crate) repeat_cost: Option<Bytes>,
     /// Limit each search for arrangements to a time: 500ms, 2s. The result then depends on the machine
@@ -51,7 +51,7 @@ pub(crate) struct Limits {
 #[derive(Clone, Debug, Args)]
 #[command(group = ArgGroup::new("arranged").args(["best", "arrangement"]))]
 pub(crate) struct ArrangeOptions {
-    /// Search for a better arrangement of the frame (reordered, merged, fused, in strips), and plan it
+    /// Search for a better arrangement of the frame (passes reordered, merged, fused or run in strips), and plan that
     #[arg(long)]
     best: bool,
     /// Plan the frame in a saved arrangement, which is adapted if the frame has changed
@@ -60,7 +60,7 @@ pub(crate) struct ArrangeOptions {
     /// Write the arrangement to a file, as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "arranged")]
     save_arrangement: Option<PathBuf>,
-    /// Also start the search from a saved arrangement, such as one found at another size or with other limits
+    /// Also start the search from a saved arrangement, such as one found at another size or with other limits; may be repeated
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "best")]
     start_from: Vec<PathBuf>,
     #[command(flatten)]
@@ -69,19 +69,19 @@ pub(crate) struct ArrangeOptions {
 
 /// The kinds of changes, each with a description.
 const KINDS: [(&str, &str); 7] = [
-    ("order", "Run passes in another order"),
-    ("merge", "Run render passes as one"),
-    ("fuse", "Submit batches as one"),
+    ("order", "Reorder passes"),
+    ("merge", "Merge render passes"),
+    ("fuse", "Fuse batches into one submission"),
     ("strips", "Run passes strip by strip"),
     (
         "format",
-        "Narrower formats; a channel of more than 10 bits keeps at least 10",
+        "Use narrower formats; a channel of more than 10 bits keeps at least 10",
     ),
     (
         "extent",
-        "Smaller images, together with those attached in the same passes, down to half of each dimension",
+        "Use smaller images, together with those attached in the same passes, down to half of each dimension",
     ),
-    ("usage", "Leave out a use that keeps a resource off chip"),
+    ("usage", "Remove a use that keeps a resource off chip"),
 ];
 
 impl Limits {

@@ -40,7 +40,7 @@ pub(crate) struct FrameOptions {
     /// The device: a name (see `tileheap profile --help`) or a profile as JSON
     #[arg(long, default_value = "adreno-830", value_name = "NAME|FILE")]
     pub(crate) profile: String,
-    /// The size of the tile heap: 8355840, 18MiB, 8.5MB
+    /// The size of the tile heap, instead of the device's: 8355840, 18MiB, 8.5MB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
     pub(crate) heap: Option<Bytes>,
     /// The base extent, which determines the size of scaled images, instead of the frame's own
@@ -59,13 +59,13 @@ pub(crate) struct FrameOptions {
     /// 0 with --sizes raw
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) bin_cost: Option<Bytes>,
-    /// When to bind several tile memory objects of increasing size (a ladder); by default `always` with --sizes raw
+    /// When to bind several tile memory objects of increasing size (a ladder) [default: auto; with --sizes raw, always]
     #[arg(long, value_parser = ladders())]
     pub(crate) ladder: Option<Ladder>,
     /// Split lifetimes: keep the first part in tile memory if that saves more than it costs to store it afterwards
     #[arg(long)]
     pub(crate) split: bool,
-    /// Measured savings per access, instead of the model's, as JSON ("format": "tileheap-weights")
+    /// Read measured savings per access from a JSON file ("format": "tileheap-weights"), instead of the model's
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) weights: Option<PathBuf>,
     /// Plan the frame even if the device cannot run it, and list the rules that it breaks
@@ -73,7 +73,7 @@ pub(crate) struct FrameOptions {
     pub(crate) ignore_unsupported: bool,
     #[command(flatten)]
     pub(crate) assumed: AssumedReach,
-    /// Require a resource in tile memory, or fail with the rule that forbids it; may be repeated
+    /// Place a resource in tile memory, or fail with the rule that forbids it; may be repeated
     #[arg(long, value_name = "RESOURCE")]
     pub(crate) pin: Vec<String>,
     /// Never place a resource in tile memory; may be repeated
@@ -113,7 +113,7 @@ pub(crate) enum Sizes {
     /// The device profile's estimates
     #[default]
     Profile,
-    /// Width x height x bytes per texel, with eligibility as the file states and the whole frame as one window; only for comparison with published results
+    /// Width x height x bytes per texel, with the file's own eligibility and the whole frame as one window; only for comparison with published results
     Raw,
 }
 
@@ -291,7 +291,7 @@ fn reject_unsupported(frame: &Frame, profile: &DeviceProfile) -> Result<()> {
     let told: Vec<String> = first_of_rule.take(TOLD).map(ToString::to_string).collect();
     let more = match broken.len() - told.len() {
         0 => String::new(),
-        more => format!("; and {more} more, which --ignore-unsupported lists"),
+        more => format!("; and {more} more violations, which --ignore-unsupported lists"),
     };
     Err(Error::new(format!(
         "`{}` cannot run the frame: {}{more}: use another --profile, or plan it anyway with --ignore-unsupported",
@@ -309,7 +309,9 @@ pub(crate) fn frame_from(path: &Path, text: &str, extent: Option<(u32, u32)>) ->
 fn ladders() -> impl TypedValueParser<Value = Ladder> {
     let description = |ladder| match ladder {
         Ladder::Off => "One object for all overlapping lifetimes",
-        Ladder::Auto => "Several objects where the model estimates a lower binning cost",
+        Ladder::Auto => {
+            "Several objects if the model estimates a lower binning cost; only with --strategy optimal"
+        }
         Ladder::Always => "Several objects wherever they bind fewer bytes",
     };
     named(Ladder::ALL, Ladder::name, Some(description))
@@ -320,10 +322,12 @@ fn strategies() -> impl TypedValueParser<Value = ResidencyStrategy> {
         ResidencyStrategy::Optimal => {
             "Maximum savings, by a search that proves optimality or reports a bound"
         }
-        ResidencyStrategy::Greedy => "Greedy by savings per byte and step, the best of several orders",
-        ResidencyStrategy::Fast => "Greedy in a single order",
+        ResidencyStrategy::Greedy => {
+            "The best of several greedy orders, such as by savings per byte and step"
+        }
+        ResidencyStrategy::Fast => "A single greedy order: by savings per byte and step",
         ResidencyStrategy::FirstCome => {
-            "As in the vendor's sample: in declaration order, with the whole heap always bound"
+            "As in Qualcomm's sample: in declaration order, with the whole heap always bound"
         }
         ResidencyStrategy::Off => "No tile memory",
     };

@@ -19,7 +19,7 @@ use crate::values::{named, parse_bytes};
 /// Options of tensor plans.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TensorOptions {
-    /// The strategy that places tensors
+    /// The strategy that places tensors; `tileheap pack --help` describes the first 20
     #[arg(long, default_value = "auto", value_name = "NAME", value_parser = strategies())]
     pub(crate) strategy: Strategy,
     /// The policy that chooses between images and buffers [default: given if a file has texture scopes, else balanced]
@@ -34,7 +34,7 @@ pub(crate) struct TensorOptions {
     /// Never reuse an operand's memory for the output of the same operator
     #[arg(long)]
     pub(crate) no_in_place: bool,
-    /// The `null` nodes of a TVM graph that are activations; the others are weights
+    /// Names of the `null` nodes of a TVM graph that are activations; the others are then weights [default: guessed from the graph]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) input: Vec<String>,
     /// Preserve the contents of inputs from run to run
@@ -43,7 +43,7 @@ pub(crate) struct TensorOptions {
     /// The tensors whose memory the caller supplies
     #[arg(long, value_name = "WHICH", value_delimiter = ',', value_parser = ["inputs", "outputs"])]
     pub(crate) external: Vec<String>,
-    /// The rule for values that loops carry: avoid copies by unrolling, forbid copies, or always copy
+    /// Treatment of loop-carried values: avoid copies by unrolling, fail if a copy is needed, or always copy
     #[arg(long, default_value = "avoid", value_name = "RULE", value_parser = carry_rules())]
     pub(crate) carry: CarryRule,
     /// The maximum unroll count of a loop
@@ -55,8 +55,8 @@ pub(crate) struct TensorOptions {
     /// The largest side of an image, in texels
     #[arg(long, default_value_t = 16_384, value_name = "TEXELS")]
     pub(crate) image_limit: u64,
-    /// The allowed replacements for images over the limit, tried in the order layout, grid, buffer
-    #[arg(long, default_values = ["layout", "buffer"], value_name = "WHAT", value_delimiter = ',', value_parser = ["layout", "grid", "buffer"])]
+    /// The allowed replacements for images over the limit, tried in this order: another layout, a grid of images, a buffer
+    #[arg(long, default_values = ["layout", "buffer"], value_name = "REPLACEMENT", value_delimiter = ',', value_parser = ["layout", "grid", "buffer"])]
     pub(crate) oversize: Vec<String>,
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Summary {
     checked: CheckedMemory,
     errors: u64,
     warnings: u64,
-    /// Number of findings that are possible, or by the letter of the specification.
+    /// Number of findings that are possible or pedantic.
     others: u64,
     instances: u64,
     devices: u64,

@@ -130,7 +130,7 @@ unsafe fn create(
     }
     let verdicts = Verdicts {
         possible: settings.possible,
-        by_the_letter: settings.pedantic,
+        pedantic: settings.pedantic,
     };
     let has_maintenance9 = enables_maintenance9(info);
     let check = (emulated.is_some() || settings.ordinary).then(|| Check {

@@ -57,7 +57,7 @@ pub static EMULATOR: LayerDesc = LayerDesc {
 /// The names and settings of the aliasing check.
 pub static ALIASING: LayerDesc = LayerDesc {
     name: ALIASING_LAYER_NAME,
-    description: c"Checks the order of accesses to memory that resources share, and its contents",
+    description: c"Checks synchronization and contents of memory that several resources share",
     key: "tileheap_aliasing",
     settings: ALIASING_SETTINGS,
 };

@@ -43,12 +43,12 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
                 value(
                     "validation-icd",
                     "Validation layers' null driver",
-                    "1,000,000,000 bytes, sizes of at least 4,096, alignment 32",
+                    "1,000,000,000 bytes; resources take at least 4,096, aligned to 32",
                 ),
                 value(
                     "hostile",
                     "Hostile",
-                    "Legal numbers that break programs which assume more than the specification guarantees",
+                    "Conforming but unusual values, which break programs that assume more than the specification guarantees",
                 ),
                 value(
                     "generous",
@@ -72,19 +72,19 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "alignment",
         "Alignment",
-        "Alignment of tile resources in bytes, any number; 0 for the profile's alignment",
+        "Alignment of tile resources in bytes, not necessarily a power of two; 0 for the profile's alignment",
         Kind::Int(0),
     ),
     setting(
         "queue_submit_boundary",
         "Submit boundary",
-        "Contents survive until the end of the submit call instead of the batch; if unset, as in the profile",
+        "Contents survive across the batches of a queue submission instead of within one batch; the profile's value if unset",
         Kind::Bool(false),
     ),
     setting(
         "tile_buffer_transfers",
         "Buffer transfers",
-        "Tile buffers can be the source or destination of transfers; if unset, as in the profile",
+        "Tile buffers can be the source or destination of transfers; the profile's value if unset",
         Kind::Bool(false),
     ),
     setting(
@@ -108,7 +108,7 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "possible",
         "Possible findings",
-        "Also reports missing dependencies and lost contents that depend on something unknown, such as the elements that shaders access",
+        "Also reports findings that depend on something unknown, such as which elements a shader accesses",
         Kind::Bool(false),
     ),
     setting(
@@ -138,7 +138,7 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "tile_type_position",
         "Position of the tile type",
-        "Position of the tile memory type among the others, as far as the order of memory types allows; if unset, as in the profile",
+        "Position of the tile memory type among the others, as far as the order of memory types allows; the profile's value if unset",
         Kind::Enum(
             "first",
             &[
@@ -151,7 +151,7 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "tile_type_lazy",
         "Lazy tile type",
-        "The only tile memory type is LAZILY_ALLOCATED; if unset, as in the profile",
+        "The only tile memory type is LAZILY_ALLOCATED; the profile's value if unset",
         Kind::Bool(false),
     ),
     setting(
@@ -172,7 +172,11 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
                     "Beyond validation",
                     "Rules that the validation layers do not check",
                 ),
-                value("none", "None", "None; messages are still counted"),
+                value(
+                    "none",
+                    "None",
+                    "No rules, only messages about the layer itself; violations are still counted",
+                ),
             ],
         ),
     ),
@@ -234,7 +238,11 @@ pub(crate) static ALIASING_SETTINGS: &[SettingDesc] = &[
                     "Beyond validation",
                     "Rules that the validation layers do not check",
                 ),
-                value("none", "None", "None; messages are still counted"),
+                value(
+                    "none",
+                    "None",
+                    "No rules, only messages about the layer itself; violations are still counted",
+                ),
             ],
         ),
     ),

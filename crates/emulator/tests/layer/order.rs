@@ -29,14 +29,14 @@ enum Verdict {
     /// Undefined contents are read.
     Undefined,
     /// The text requires a dependency that no implementation needs.
-    ByTheLetter,
+    Pedantic,
     /// It depends on the program's intention.
     Possible,
     /// Two accesses lack a dependency if both happen, or in the same place.
     PossiblyUnordered,
 }
 
-use Verdict::{ByTheLetter, Possible, PossiblyUnordered, Undefined, Unordered, Valid};
+use Verdict::{Pedantic, Possible, PossiblyUnordered, Undefined, Unordered, Valid};
 
 impl Verdict {
     /// The id of its messages; `None` for a valid program.
@@ -45,7 +45,7 @@ impl Verdict {
             Valid => None,
             Unordered => Some("TILEHEAP-missing-order"),
             Undefined => Some("TILEHEAP-reads-discarded"),
-            ByTheLetter => Some("TILEHEAP-pedantic-order"),
+            Pedantic => Some("TILEHEAP-pedantic-order"),
             Possible => Some("TILEHEAP-possible-contents"),
             PossiblyUnordered => Some("TILEHEAP-possible-order"),
         }
@@ -229,7 +229,7 @@ rows! {
         scene.write_image(scene.x);
     };
     /// "Memory Aliasing" requires a dependency between uses by two aliases.
-    transitions_of_aliases: ByTheLetter, |scene| {
+    transitions_of_aliases: Pedantic, |scene| {
         scene.transition(scene.x, NOTHING, NOTHING);
         scene.transition(scene.y, NOTHING, CS_WRITE);
         scene.write_image(scene.y);
@@ -307,7 +307,7 @@ rows! {
         scene.copy(scene.other, scene.a, (SPAN / 2, SPAN));
     };
     /// "Render Pass Load Operations", "Render Pass Store Operations": they may access all of the subresource.
-    disjoint_areas: ByTheLetter, |scene| {
+    disjoint_areas: Pedantic, |scene| {
         scene.transition(scene.x, NOTHING, COLOR_WRITE);
         scene.clear_columns((0, SIDE / 2));
         scene.clear_columns((SIDE / 2, SIDE));

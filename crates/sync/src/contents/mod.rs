@@ -243,7 +243,7 @@ impl AllContents {
                 (true, _) if is_exact => Certainty::Certain,
                 (true, _) => Certainty::Possible,
                 // Only shares a page: none of its own bytes are written.
-                (false, true) if alias.is_optimal => Certainty::ByTheLetter,
+                (false, true) if alias.is_optimal => Certainty::Pedantic,
                 _ => continue,
             };
             alias.change(hit, |state| state.lost(LossReason::Overwritten(used), verdict));

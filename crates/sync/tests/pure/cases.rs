@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::recordings::*;
-use tileheap_sync::Certainty::{ByTheLetter, Certain};
+use tileheap_sync::Certainty::{Certain, Pedantic};
 use tileheap_sync::MissingDependency::{Availability, Execution, Visibility};
 use tileheap_sync::program::{
     AccessKind, BarrierChange, Command, CommandBuffer, Dependency, DependencyMemory, EventId, FenceId,
@@ -72,7 +72,7 @@ fn transitions_are_in_submission_order() {
     let twice = [image(X, NOTHING, NOTHING), image(X, NOTHING, CS_WRITE), write(X)];
     assert_eq!(hazards(&twice), NONE);
     let aliases = [image(X, NOTHING, NOTHING), image(Y, NOTHING, CS_WRITE), write(Y)];
-    assert_eq!(hazards(&aliases), [(0, 1, Execution, ByTheLetter)]);
+    assert_eq!(hazards(&aliases), [(0, 1, Execution, Pedantic)]);
     // That does not order other commands.
     let unordered = [image(X, NOTHING, CS_WRITE), image(X, NOTHING, NOTHING), write(X)];
     assert_eq!(hazards(&unordered), [(1, 2, Execution, Certain)]);
@@ -229,7 +229,7 @@ fn copies_touch_their_regions_and_stores_may_touch_the_whole_subresource() {
         [begin(&[], &[]), store, Command::EndRendering]
     };
     let apart = hazards(&[pass(0, 4), pass(4, 8)].concat());
-    assert_eq!(apart, [(1, 4, Execution, ByTheLetter)]);
+    assert_eq!(apart, [(1, 4, Execution, Pedantic)]);
     let overlapping = hazards(&[pass(0, 5), pass(4, 8)].concat());
     assert_eq!(overlapping, [(1, 4, Execution, Certain)]);
 }

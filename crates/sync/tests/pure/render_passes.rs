@@ -2,7 +2,7 @@
 
 use crate::recordings::*;
 use ash::vk;
-use tileheap_sync::Certainty::{ByTheLetter, Certain};
+use tileheap_sync::Certainty::{Certain, Pedantic};
 use tileheap_sync::MissingDependency::Execution;
 use tileheap_sync::program::{AccessKind, Command, MemoryAccess, PassDependency, ResourcePart};
 use tileheap_sync::render_pass::{Attachment, AttachmentUse, RenderPass, Role};
@@ -270,7 +270,7 @@ fn resolves_come_after_the_draws_of_their_subpass() {
     );
     let letters = judged(&pass, &[narrow]);
     assert!(
-        !letters.is_empty() && letters.iter().all(|one| one.3 == ByTheLetter),
+        !letters.is_empty() && letters.iter().all(|one| one.3 == Pedantic),
         "{letters:?}"
     );
 }

@@ -66,13 +66,13 @@ impl ArenasDesc {
             "margin",
             100,
             1 << 20,
-            "how much cooler a side must be on average before an arena grows to that side, in thousandths of a degree",
+            "how much cooler than an arena a side must be on average before the arena grows to that side, in thousandths of a degree",
         ),
         Parameter::number(
             "bonus",
             10,
             1 << 20,
-            "added to the temperature for each wrongful eviction and each request without a block, in thousandths of a degree",
+            "added to an arena's temperature for each eviction of an active texture and for each request while the arena has no blocks, in thousandths of a degree",
         ),
         Parameter::number(
             "ceiling",
@@ -84,13 +84,13 @@ impl ArenasDesc {
             "active-frames",
             2,
             1 << 16,
-            "number of frames for which a texture stays active",
+            "number of frames for which a texture stays active after a use, including the frame of that use",
         ),
         Parameter::number(
             "stride",
             100,
             1 << 20,
-            "growth per update, in thousandths of the blocks per degree of difference",
+            "growth per update, in thousandths of the arena's blocks per degree of temperature difference; at least one block",
         ),
         Parameter::choice(
             "walls",
@@ -102,13 +102,13 @@ impl ArenasDesc {
             "average",
             1,
             &["arenas", "bytes"],
-            "weights in the average temperature of a side",
+            "weighting in the average temperature of a side: each arena equally, or by bytes",
         ),
         Parameter::choice(
             "idle-victim",
             0,
             &["oldest", "any"],
-            "texture to evict from a full arena if some of its textures are inactive",
+            "texture to evict from a full arena if some of its textures are inactive: the oldest, or any",
         ),
         Parameter::number(
             "damping",

@@ -27,7 +27,7 @@ impl CoherentDesc {
             "candidates",
             32,
             64,
-            "maximum number of stale textures compared to find the least valuable",
+            "maximum number of textures from earlier frames compared to find the least valuable",
         ),
         Parameter::number(
             "search-blocks",
@@ -45,7 +45,7 @@ impl CoherentDesc {
             "confidence",
             16,
             1 << 16,
-            "weight of the learned coherence, in requests",
+            "weight of earlier frames in the estimate of how many textures are requested again, as a number of requests",
         ),
     ];
 

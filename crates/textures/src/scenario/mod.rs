@@ -66,29 +66,88 @@ impl Scenario {
         Scenario::FewLarge,
     ];
 
-    /// The name of the scenario, and its generator.
-    fn entry(self) -> (&'static str, fn(&mut Scene<'_>)) {
+    /// The name of the scenario, its description, and its generator.
+    fn entry(self) -> (&'static str, &'static str, fn(&mut Scene<'_>)) {
         match self {
-            Scenario::Still => ("still", |scene| scene.still(0)),
-            Scenario::Insertion => ("insertion", |scene| scene.still(10)),
-            Scenario::Cyclic => ("cyclic", |scene| scene.cyclic()),
-            Scenario::Strafe => ("strafe", |scene| scene.strafe()),
-            Scenario::TurnAround => ("turn-around", |scene| scene.turn_around()),
-            Scenario::Zoom => ("zoom", |scene| scene.zoom()),
-            Scenario::Switch => ("switch", |scene| scene.switch()),
-            Scenario::DoubleLoad => ("double-load", |scene| scene.double_load()),
-            Scenario::Mixed => ("mixed", |scene| scene.mixed()),
-            Scenario::Flight => ("flight", |scene| scene.flight()),
-            Scenario::Zipf => ("zipf", |scene| scene.zipf()),
-            Scenario::Scan => ("scan", |scene| scene.scan(80, 60, 1120)),
-            Scenario::Loop => ("loop", |scene| scene.scan(0, 120, 360)),
-            Scenario::FewLarge => ("few-large", |scene| scene.few_large()),
+            Scenario::Still => (
+                "still",
+                "The same 200 textures in the same order, every frame",
+                |scene| scene.still(0),
+            ),
+            Scenario::Insertion => (
+                "insertion",
+                "Like `still`, but from time to time another texture precedes all of them for a few frames",
+                |scene| scene.still(10),
+            ),
+            Scenario::Cyclic => ("cyclic", "26 textures of one size in a cycle", |scene| {
+                scene.cyclic()
+            }),
+            Scenario::Strafe => (
+                "strafe",
+                "A camera that moves sideways through a landscape, past billboards that last for a while",
+                |scene| scene.strafe(),
+            ),
+            Scenario::TurnAround => (
+                "turn-around",
+                "A camera that makes half a turn, rests, and turns back",
+                |scene| scene.turn_around(),
+            ),
+            Scenario::Zoom => (
+                "zoom",
+                "A camera that moves closer and farther away: levels rise and fall",
+                |scene| scene.zoom(),
+            ),
+            Scenario::Switch => (
+                "switch",
+                "From 300 polygons with large textures to 9,000 with small ones, and back",
+                |scene| scene.switch(),
+            ),
+            Scenario::DoubleLoad => (
+                "double-load",
+                "Twice as many textures of one size as their arena holds, all in every frame",
+                |scene| scene.double_load(),
+            ),
+            Scenario::Mixed => (
+                "mixed",
+                "Irregular sizes that fit no size class, constantly replaced by larger and smaller ones",
+                |scene| scene.mixed(),
+            ),
+            Scenario::Flight => (
+                "flight",
+                "A flight over a landscape whose textures are created as it comes into view, and released once passed",
+                |scene| scene.flight(),
+            ),
+            Scenario::Zipf => (
+                "zipf",
+                "Textures chosen by popularity, which drifts over time",
+                |scene| scene.zipf(),
+            ),
+            Scenario::Scan => (
+                "scan",
+                "A hot set in every frame, and a scan over many others",
+                |scene| scene.scan(80, 60, 1120),
+            ),
+            Scenario::Loop => (
+                "loop",
+                "Three sets of textures in turn: no frame requests those of the previous one",
+                |scene| scene.scan(0, 120, 360),
+            ),
+            Scenario::FewLarge => (
+                "few-large",
+                "Many small textures and a few large ones, all in every frame",
+                |scene| scene.few_large(),
+            ),
         }
     }
 
     /// The scenario's name.
     pub fn name(self) -> &'static str {
         self.entry().0
+    }
+
+    /// A phrase about the requests, for help texts.
+    pub fn description(self) -> &'static str {
+        self.entry().1
     }
 
     /// Sizes of the scenario's textures: the paper's, except for [`Scenario::Mixed`].
@@ -107,7 +166,7 @@ impl Scenario {
             textures: 0,
             to: &mut to,
         };
-        self.entry().1(&mut scene);
+        self.entry().2(&mut scene);
     }
 
     /// Generates `frames` frames as entries.

@@ -25,7 +25,7 @@ mod queues;
 mod random;
 mod report;
 
-use Certainty::{ByTheLetter, Certain, Possible};
+use Certainty::{Certain, Pedantic, Possible};
 use Problem::{Discarded, NeverWritten, NotAvailable, NotVisible, Overwritten, Unordered, WrittenThrough};
 
 type FindingSummary = (Certainty, Problem, u32, u32);

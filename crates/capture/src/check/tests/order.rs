@@ -101,12 +101,12 @@ fn consecutive_transitions_of_an_image_need_no_barrier() {
 }
 
 #[test]
-fn unordered_transitions_of_aliases_are_findings_by_the_letter() {
+fn unordered_transitions_of_aliases_are_pedantic_findings() {
     let (rig, x, y) = images();
     let commands = vec![ib(x, TOP, BOTTOM, NEW), ib(y, TOP, WRITTEN, NEW), image_write(y)];
     assert_eq!(
         found(rig.clone(), commands.clone()),
-        [(ByTheLetter, Unordered, 1, 2)]
+        [(Pedantic, Unordered, 1, 2)]
     );
     // The bytes of linear images are not known, and matter only to the letter of the specification.
     let mut linear = rig;
@@ -116,7 +116,7 @@ fn unordered_transitions_of_aliases_are_findings_by_the_letter() {
         }
     }
     let transitions = commands[..2].to_vec();
-    assert_eq!(found(linear, transitions), [(ByTheLetter, Unordered, 1, 2)]);
+    assert_eq!(found(linear, transitions), [(Pedantic, Unordered, 1, 2)]);
 }
 
 #[test]
@@ -304,8 +304,8 @@ fn events_order_what_is_before_them() {
 }
 
 #[test]
-fn neighbors_in_one_page_alias_by_the_letter() {
-    for (granularity, expected) in [(1, NONE), (1024, &[(ByTheLetter, Unordered, 1, 2)])] {
+fn unordered_neighbors_in_one_page_are_pedantic_findings() {
+    for (granularity, expected) in [(1, NONE), (1024, &[(Pedantic, Unordered, 1, 2)])] {
         let mut rig = Rig::new();
         rig.0.granularity = granularity;
         let a = rig.buffer("a", 0);

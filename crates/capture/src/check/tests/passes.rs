@@ -123,7 +123,7 @@ fn an_attachment_first_used_in_a_later_subpass_has_its_own_dependency() {
 }
 
 #[test]
-fn passes_with_disjoint_areas_are_unordered_only_by_the_letter() {
+fn unordered_passes_with_disjoint_areas_are_pedantic_findings() {
     let mut rig = Rig::new();
     let x = rig.color("x");
     let pass = |area| RenderPassInstance {
@@ -143,7 +143,7 @@ fn passes_with_disjoint_areas_are_unordered_only_by_the_letter() {
     };
     assert_eq!(
         found(rig.clone(), commands([[32, 64], [0, 64]])),
-        [(ByTheLetter, Unordered, 3, 4)]
+        [(Pedantic, Unordered, 3, 4)]
     );
     assert_eq!(
         found(rig, commands([[31, 64], [0, 64]])),

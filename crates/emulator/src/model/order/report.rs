@@ -27,14 +27,14 @@ use crate::tables::messages::MessageId;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Verdicts {
     pub(crate) possible: bool,
-    pub(crate) by_the_letter: bool,
+    pub(crate) pedantic: bool,
 }
 
 impl Verdicts {
     fn include(self, verdict: Certainty) -> bool {
         match verdict {
             Certainty::Certain => true,
-            Certainty::ByTheLetter => self.by_the_letter,
+            Certainty::Pedantic => self.pedantic,
             Certainty::Possible => self.possible,
         }
     }
@@ -312,7 +312,7 @@ fn missing_order(hazard: &Hazard, sites: &Sites) -> Finding {
     };
     let (id, possibly) = match hazard.verdict {
         Certainty::Certain => (MessageId::MissingOrder, ""),
-        Certainty::ByTheLetter => (MessageId::PedanticOrder, " by the letter of the specification"),
+        Certainty::Pedantic => (MessageId::PedanticOrder, " by the letter of the specification"),
         Certainty::Possible => (
             MessageId::PossibleOrder,
             " if both accesses happen, to the same bytes and in this order",

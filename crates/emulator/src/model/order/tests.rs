@@ -264,7 +264,7 @@ fn possible_findings_do_not_hide_certain_ones() {
     let ids = |possible: bool, commands: Commands| {
         let mut device = Device::new(Verdicts {
             possible,
-            by_the_letter: false,
+            pedantic: false,
         });
         let found = device.submit(0, &commands.end(), &Batch::default());
         found.iter().map(|one| one.id.name()).collect::<Vec<_>>()
@@ -348,7 +348,7 @@ fn transfers_outside_are_ordered_by_others_or_not_at_all() {
     let ids = |batches: Vec<Commands>| {
         let mut device = Device::new(Verdicts {
             possible: true,
-            by_the_letter: true,
+            pedantic: true,
         });
         let each = batches.into_iter().map(Commands::end);
         let found = each.flat_map(|log| device.submit(0, &log, &Batch::default()));

@@ -1,7 +1,7 @@
 //! Programs with images on one queue, and their hazards.
 
 use ash::vk;
-use tileheap_sync::Certainty::{ByTheLetter, Certain};
+use tileheap_sync::Certainty::{Certain, Pedantic};
 use tileheap_sync::MissingDependency::{Availability, Execution};
 use tileheap_sync::program::*;
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
@@ -41,14 +41,14 @@ pub(super) fn cases() -> Vec<Case> {
             ],
             vec![],
         ),
-        // The order applies to image layout transitions, aliases are not mentioned: a hazard by the letter.
+        // The order applies to image layout transitions, aliases are not mentioned: a pedantic hazard.
         one(
             "transitions of aliases",
             vec![
                 barrier(transition(nothing, IMAGE)),
                 barrier(transition(nothing, OTHER)),
             ],
-            vec![(0, 1, Execution, ByTheLetter)],
+            vec![(0, 1, Execution, Pedantic)],
         ),
         // Pipeline Stages: ALL_COMMANDS includes transitions, which are available without an access mask.
         one(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ash::vk;
-use tileheap_sync::Certainty::{ByTheLetter, Certain};
+use tileheap_sync::Certainty::{Certain, Pedantic};
 use tileheap_sync::MissingDependency::Execution;
 use tileheap_sync::program::*;
 use vk::{AccessFlags2 as A, ImageLayout, PipelineStageFlags2 as S};
@@ -191,7 +191,7 @@ fn dependencies() -> Vec<Case> {
                 area(32, 64, AccessKind::Load),
                 end(),
             ],
-            vec![(0, 2, Execution, ByTheLetter)],
+            vec![(0, 2, Execution, Pedantic)],
         ),
         // The implicit dependency at the end has no stage as its destination: nothing is ordered after the transition.
         one(

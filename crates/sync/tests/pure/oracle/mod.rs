@@ -51,7 +51,7 @@ pub(crate) const EXCEPTIONS: &[(&str, &str, &str)] = &[
     (
         "transitions in order",
         "Image Layout Transitions",
-        "transitions of one image on one queue happen in submission order; of different ones in the same memory only by the letter not",
+        "transitions of one image on one queue happen in submission order; of different ones in the same memory they may not: a pedantic hazard",
     ),
     (
         "aliases in a render pass",
@@ -78,7 +78,7 @@ pub(crate) const EXCEPTIONS: &[(&str, &str, &str)] = &[
     (
         "whole subresources",
         "Render Pass Load Operations",
-        "load, store and resolve operations that write may write back what lies outside of their area: a hazard by the letter",
+        "load, store and resolve operations that write may write back what lies outside of their area: a pedantic hazard",
     ),
     (
         "adjacent accesses",

@@ -174,7 +174,7 @@ fn race(
         let verdict = if certainly && !transitions {
             Certainty::Certain
         } else {
-            Certainty::ByTheLetter
+            Certainty::Pedantic
         };
         let bytes = space.common_bytes((earlier.usage.resource, a), (later.usage.resource, b), rules);
         cells.push((verdict, missing, bytes));

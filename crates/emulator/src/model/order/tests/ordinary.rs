@@ -17,7 +17,7 @@ fn device(verdicts: Verdicts) -> Device {
 
 const ALL: Verdicts = Verdicts {
     possible: true,
-    by_the_letter: false,
+    pedantic: false,
 };
 
 /// An image of 1,024 bytes with optimal tiling, in the same memory object as the buffers.

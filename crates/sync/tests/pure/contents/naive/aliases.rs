@@ -26,7 +26,7 @@ impl Naive {
         let verdict = match (is_shared, access.kind) {
             (true, AccessKind::Partial) => Certainty::Possible,
             (true, _) => Certainty::Certain,
-            _ => Certainty::ByTheLetter,
+            _ => Certainty::Pedantic,
         };
         for (cell, state) in &mut self.cells[other] {
             let is_hit = match (is_other_linear, is_shared) {
