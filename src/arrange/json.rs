@@ -100,7 +100,7 @@ impl NamedChange {
 #[serde(deny_unknown_fields)]
 struct Batch {
     /// Number of described batches fused into this one.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "tileheap_json::one", skip_serializing_if = "tileheap_json::is_one")]
     fuses: u32,
     groups: Vec<NamedGroup>,
 }
@@ -117,14 +117,6 @@ struct NamedGroup {
     /// Images at the border of the strips.
     #[serde(default, skip_serializing_if = "is_default")]
     borders: Vec<String>,
-}
-
-fn one() -> u32 {
-    1
-}
-
-fn is_one(number: &u32) -> bool {
-    *number == 1
 }
 
 impl Arrangement {

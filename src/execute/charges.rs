@@ -1,5 +1,7 @@
 //! Costs of a rewritten frame beyond the bytes that its accesses move.
 
+use serde::{Deserialize, Serialize};
+use tileheap_json::is_default;
 use tileheap_units::CompactSort;
 
 use super::origins::Origins;
@@ -11,7 +13,8 @@ use crate::units::Bytes;
 /// ```text
 /// share on chip = 1 - (bytes that move off chip + charges) / bytes that the described frame moves
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Charges {
     /// Costs of passes, in pass order.
     pub passes: Vec<Charge>,
@@ -19,8 +22,14 @@ pub struct Charges {
     pub halo_thousandths: u32,
     /// Traffic of the originally described frame, if the description was [changed](crate::arrange::DescriptionChange): the base of the share. `None`:
     /// the base is the traffic of the described frame.
+    #[serde(
+        rename = "described_traffic_bytes",
+        default,
+        skip_serializing_if = "is_default"
+    )]
     pub described_traffic: Option<Bytes>,
     /// Costs of rewrites before the description was changed.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub carried: CarriedCharges,
 }
 
@@ -28,7 +37,7 @@ pub struct Charges {
 ///
 /// From then on, the frame that results from these rewrites and the changes is the described frame, so the map does not lead back to the
 /// passes that incur these costs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CarriedCharges {
     /// Cost of repeated passes.
@@ -61,7 +70,8 @@ impl CarriedCharges {
 }
 
 /// The cost of one pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Charge {
     /// The pass of the executed frame.
     pub pass: PassId,

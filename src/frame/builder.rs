@@ -578,7 +578,7 @@ impl PassBuilder<'_> {
         self.access(resource, kind, load_op == LoadOp::Load, true, load_op)
     }
 
-    fn change(self, change: impl FnOnce(&mut Pass)) -> Self {
+    pub(super) fn change(self, change: impl FnOnce(&mut Pass)) -> Self {
         change(&mut self.frame.tables.passes[self.pass.index()]);
         self
     }

@@ -10,7 +10,7 @@ use tileheap::units::Bytes;
 use tileheap_capture::check::finding::CheckReport;
 use tileheap_json::{LARGEST, largest};
 use tileheap_tensor::Graph;
-use tileheap_tensor::plan::Placement;
+use tileheap_tensor::plan::{Placement, Region};
 
 /// A kind of JSON document, with its format and version.
 pub(crate) trait Document: DeserializeOwned {
@@ -252,24 +252,6 @@ pub(crate) struct Tensor {
     pub(crate) lifetimes: Vec<(usize, usize)>,
 }
 
-#[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct Region {
-    /// The index of the memory.
-    pub(crate) memory: usize,
-    pub(crate) offset: u64,
-    pub(crate) size: u64,
-}
-
-impl From<tileheap_tensor::plan::Region> for Region {
-    fn from(region: tileheap_tensor::plan::Region) -> Region {
-        Region {
-            memory: region.memory.0 as usize,
-            offset: region.offset.0,
-            size: region.size.0,
-        }
-    }
-}
-
 /// The location of a tensor.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -296,7 +278,7 @@ impl TensorLocation {
                 .collect()
         };
         match place {
-            Placement::At(region) => TensorLocation::At((*region).into()),
+            Placement::At(region) => TensorLocation::At(*region),
             Placement::Within { tensor, offset } => TensorLocation::Within {
                 tensor: graph.tensor(*tensor).name.clone(),
                 offset: offset.0,
@@ -316,7 +298,9 @@ impl TensorLocation {
             all.join(between)
         };
         match self {
-            TensorLocation::At(region) => format!("{} at {}", memory(region.memory), Bytes(region.offset)),
+            TensorLocation::At(region) => {
+                format!("{} at {}", memory(region.memory.0 as usize), region.offset)
+            }
             TensorLocation::Within { tensor, offset: 0 } => format!("in `{tensor}`"),
             TensorLocation::Within { tensor, offset } => format!("in `{tensor}` from {}", Bytes(*offset)),
             TensorLocation::PerRound { first, repeat } => {

@@ -98,6 +98,16 @@ pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+/// The default of a field whose default is 1.
+pub fn one() -> u32 {
+    1
+}
+
+/// Returns true if such a field has its default value and need not be written.
+pub fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
 /// Names the release that wrote a document of another version, for messages: `version 1, written by tileheap 0.1; `.
 pub fn written_by(version: u64) -> String {
     match version {

@@ -32,11 +32,11 @@ pub(super) struct Resource {
     #[serde(default)]
     pub(super) format: String,
     pub(super) bytes_per_texel: Option<u32>,
-    #[serde(default = "one", alias = "array_layers")]
+    #[serde(default = "tileheap_json::one", alias = "array_layers")]
     pub(super) layers: u32,
-    #[serde(default = "one", alias = "mip_levels", alias = "levels")]
+    #[serde(default = "tileheap_json::one", alias = "mip_levels", alias = "levels")]
     pub(super) mips: u32,
-    #[serde(default = "one")]
+    #[serde(default = "tileheap_json::one")]
     pub(super) samples: u32,
     #[serde(default)]
     pub(super) usage: Vec<String>,
@@ -64,10 +64,6 @@ impl Resource {
             None => Some(self.size_bytes.is_none()),
         }
     }
-}
-
-fn one() -> u32 {
-    1
 }
 
 /// Scale of an image relative to the base extent: one factor for both sides, or one for each.

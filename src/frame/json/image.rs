@@ -33,10 +33,10 @@ pub(in crate::frame) struct ImageForm {
     #[cfg_attr(test, schemars(with = "super::schema::Name<vk::ImageType>"))]
     image_type: vk::ImageType,
     /// Mip levels, at least 1. Default: 1.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "tileheap_json::one", skip_serializing_if = "tileheap_json::is_one")]
     mip_levels: u32,
     /// Array layers, at least 1. Default: 1.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "tileheap_json::one", skip_serializing_if = "tileheap_json::is_one")]
     array_layers: u32,
     /// Samples per texel. Default: 1.
     #[serde(
@@ -60,14 +60,6 @@ pub(in crate::frame) struct ImageForm {
     /// True if each level may become a separate image, placed by its own size and lifetime. Not allowed for external images.
     #[serde(default, skip_serializing_if = "is_default")]
     separate_levels: bool,
-}
-
-fn one() -> u32 {
-    1
-}
-
-fn is_one(number: &u32) -> bool {
-    *number == 1
 }
 
 fn one_sample() -> vk::SampleCountFlags {

@@ -174,28 +174,16 @@ fn pass(
             format!("pass `{}`", shortened(&pass.name))
         })
     };
-    let mut builder = frame
-        .pass(commands, &*pass.name, pass.kind)
-        .contents(pass.contents);
-    if pass.tile_shading {
-        builder = builder.tile_shading();
-    }
-    if let Some((x, y, width, height)) = pass.render_area {
-        builder = builder.area(vk::Rect2D {
+    let mut builder = frame.pass(commands, &*pass.name, pass.kind).change(|row| {
+        (row.contents, row.tile_shading) = (pass.contents, pass.tile_shading);
+        row.render_area = pass.render_area.map(|(x, y, width, height)| vk::Rect2D {
             offset: vk::Offset2D { x, y },
             extent: vk::Extent2D { width, height },
         });
-    }
-    builder = builder.views(pass.view_mask).hook(pass.hook);
-    if let Some(samples) = pass.samples {
-        builder = builder.samples(vk::SampleCountFlags::from_raw(samples));
-    }
-    if let Some(bytes) = pass.repeat_bytes {
-        builder = builder.in_strips(bytes);
-    }
-    if let Some(outputs) = pass.optional {
-        builder = builder.optional(outputs);
-    }
+        (row.view_mask, row.hook) = (pass.view_mask, pass.hook);
+        row.samples = pass.samples.map(vk::SampleCountFlags::from_raw);
+        (row.repeat_bytes, row.optional) = (pass.repeat_bytes, pass.optional);
+    });
     for access in pass.accesses {
         let resource = find_resource(&access.resource)?;
         let resolves = access.resolves.as_deref().map(find_resource).transpose()?;

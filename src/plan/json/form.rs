@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use tileheap_json::is_default;
 
-use crate::execute::{CarriedCharges, ChargeCause};
+use crate::execute::Charges;
 use crate::frame::tables::HistoryVersion;
 use crate::frame::{AccessKind, PassId, QueueId, ResourceId};
 use crate::measure::ResourceRequirements;
@@ -51,28 +51,6 @@ pub(super) struct Document {
     /// The arrangement found by `tileheap plan --best`, for human readers; ignored when a plan is read and when its fields are compared.
     #[serde(default, skip_serializing, rename = "arrangement")]
     pub(super) _arrangement: Option<serde::de::IgnoredAny>,
-}
-
-#[derive(PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Charges {
-    pub(super) passes: Vec<Charge>,
-    /// Cost of moving a byte of a halo again, in thousandths of a byte of traffic.
-    pub(super) halo_thousandths: u32,
-    /// Traffic of the originally described frame, if the description was changed.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub(super) described_traffic_bytes: Option<Bytes>,
-    /// Costs of rewrites before the description was changed.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub(super) carried: CarriedCharges,
-}
-
-#[derive(PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Charge {
-    pub(super) pass: PassId,
-    pub(super) cause: ChargeCause,
-    pub(super) bytes: Bytes,
 }
 
 #[derive(PartialEq, Serialize, Deserialize)]
@@ -131,8 +109,9 @@ pub(super) struct ReasonEntry {
 
 /// Reads the single `kind` that stands for two nested enums of the plan.
 fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PlacementReason, D::Error> {
+    /// The reasons other than [`OffChipReason`].
     #[derive(Deserialize)]
-    #[serde(tag = "kind", rename_all = "snake_case")]
+    #[serde(remote = "PlacementReason", tag = "kind", rename_all = "snake_case")]
     enum Placed {
         Unused,
         External,
@@ -141,14 +120,7 @@ fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PlacementReason,
     }
     let fields = Value::deserialize(deserializer)?;
     let reason = match fields["kind"].as_str() {
-        Some("unused" | "external" | "lazy" | "tile") => {
-            Placed::deserialize(fields).map(|placed| match placed {
-                Placed::Unused => PlacementReason::Unused,
-                Placed::External => PlacementReason::External,
-                Placed::Lazy { pass } => PlacementReason::Lazy { pass },
-                Placed::Tile { savings } => PlacementReason::Tile { savings },
-            })
-        }
+        Some("unused" | "external" | "lazy" | "tile") => Placed::deserialize(fields),
         _ => OffChipReason::deserialize(fields).map(PlacementReason::Arena),
     };
     reason.map_err(D::Error::custom)

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::error::PlanJsonError;
 use super::form::{self, Document, FORMAT, Head, Named, VERSION};
 use super::write;
-use crate::execute::{Charge, Charges, ExecutedFrame};
+use crate::execute::{Charges, ExecutedFrame};
 use crate::frame::{Frame, IdNames, ResourceId};
 use crate::measure::{Requirements, ResourceRequirements};
 use crate::plan::split::with_stores;
@@ -114,20 +114,11 @@ fn read_plan(
 
 /// The charges of the document, by pass of the planned frame. They are read because the frame does not determine them.
 fn charges(document: &Document, split: &ExecutedFrame) -> Charges {
-    let Some(charges) = &document.charges else {
-        return Charges::NONE;
-    };
-    let passes = charges.passes.iter().map(|charge| Charge {
-        pass: split.origins().described_pass(charge.pass),
-        cause: charge.cause,
-        bytes: charge.bytes,
-    });
-    Charges {
-        passes: passes.collect(),
-        halo_thousandths: charges.halo_thousandths,
-        described_traffic: charges.described_traffic_bytes,
-        carried: charges.carried,
+    let mut charges = document.charges.clone().unwrap_or(Charges::NONE);
+    for charge in &mut charges.passes {
+        charge.pass = split.origins().described_pass(charge.pass);
     }
+    charges
 }
 
 /// Checks that no number of a plan is so large that sums over the plan overflow 64 bits. (The profile's limits may be.)

@@ -38,27 +38,10 @@ pub(super) fn document(plan: &Plan) -> Document {
             found,
         }),
         totals: plan.totals,
-        charges: charges(plan),
+        charges: Some(plan.executed().charges().clone()).filter(|charges| *charges != Charges::NONE),
         _advice: None,
         _arrangement: None,
     }
-}
-
-/// Charges of the passes of the plan's frame; `None` if there are none.
-fn charges(plan: &Plan) -> Option<form::Charges> {
-    let executed = plan.executed();
-    let charges = executed.charges();
-    let passes = charges.passes.iter().map(|charge| form::Charge {
-        pass: charge.pass,
-        cause: charge.cause,
-        bytes: charge.bytes,
-    });
-    (*charges != Charges::NONE).then(|| form::Charges {
-        passes: passes.collect(),
-        halo_thousandths: charges.halo_thousandths,
-        described_traffic_bytes: charges.described_traffic,
-        carried: charges.carried,
-    })
 }
 
 fn store(plan: &Plan, store: PlannedStore) -> form::Store {

@@ -4,7 +4,7 @@ use tileheap_tensor::plan::Backing;
 
 use super::options::{Strategy, TensorOptions, is_pool};
 use super::plan::{Planned, Row};
-use crate::documents::{Compared, Memory, OnChip, Region, Tensor, Tensors};
+use crate::documents::{Compared, Memory, OnChip, Tensor, Tensors};
 
 pub(super) fn document(
     name: &str,
@@ -56,7 +56,6 @@ pub(super) fn document(
 }
 
 fn tensor(row: &Row) -> Tensor {
-    let regions = row.regions.iter().map(|&region| Region::from(region));
     let extent = row
         .extent
         .map(|extent| [extent.width, extent.height, extent.layers]);
@@ -78,7 +77,7 @@ fn tensor(row: &Row) -> Tensor {
         extent,
         scope: row.scope.clone(),
         place: row.place.clone(),
-        regions: regions.collect(),
+        regions: row.regions.clone(),
         lifetimes: lifetimes.collect(),
     }
 }

@@ -1,9 +1,10 @@
 //! Converts judged allocations to the document from which charts of tensors are drawn.
 
 use tileheap_tensor::judge::JudgedAllocations;
+use tileheap_tensor::plan::{MemoryId, Region};
 use tileheap_tensor::units::Step;
 
-use crate::documents::{Memory, Region, Tensor, Tensors};
+use crate::documents::{Memory, Tensor, Tensors};
 
 /// Returns the document; steps at which no lifetime begins or ends are omitted.
 pub(crate) fn document(name: &str, judged: &JudgedAllocations) -> Tensors {
@@ -33,9 +34,9 @@ pub(crate) fn document(name: &str, judged: &JudgedAllocations) -> Tensors {
             scope: None,
             place: None,
             regions: vec![Region {
-                memory: buffer.arena as usize,
-                offset: buffer.offset.0,
-                size: buffer.size.0,
+                memory: MemoryId(buffer.arena),
+                offset: buffer.offset,
+                size: buffer.size,
             }],
             lifetimes,
         }

@@ -14,7 +14,7 @@ use tileheap_tensor::{
 };
 
 use super::options::Strategy;
-use crate::documents::{self, TensorLocation};
+use crate::documents::TensorLocation;
 use crate::values::counted;
 
 /// The plan of a network.
@@ -67,7 +67,7 @@ pub(super) fn of_records(
         extent: None,
         scope: None,
         reason: None,
-        place: Some(TensorLocation::At(documents::Region::from(*region))),
+        place: Some(TensorLocation::At(*region)),
         backing: Backing::Planned,
         size: item.size,
         regions: vec![*region],

@@ -1,11 +1,13 @@
 //! A tensor plan as a chart: memories over steps, the tensors live at the peak, and the bytes of every strategy, from the JSON of
 //! `tileheap tensors`.
 
+use tileheap_tensor::plan::Region;
+
 use super::chart::{Area, Chart, Facts, Item, Kind, Panel, Step};
 use super::numbers::{Cell, Curve, Form, Series, Table, Unit};
 use super::verdict::{Bar, Verdict};
 use super::words::amount;
-use crate::documents::{Compared, Memory, Region, Tensor, TensorLocation, Tensors};
+use crate::documents::{Compared, Memory, Tensor, TensorLocation, Tensors};
 use crate::values::counted;
 
 pub(crate) fn chart(plan: &Tensors) -> Chart {
@@ -22,15 +24,15 @@ pub(crate) fn chart(plan: &Tensors) -> Chart {
     let mut panels: Vec<Panel> = plan.memories.iter().map(panel).collect();
     for (index, tensor) in tensors.iter().enumerate() {
         for region in &tensor.regions {
-            let Some(panel) = panels.get_mut(region.memory) else {
+            let Some(panel) = panels.get_mut(region.memory.0 as usize) else {
                 continue;
             };
             for span in lifetimes(tensor) {
                 panel.boxes.push(Area {
                     item: index,
                     steps: span,
-                    offset: region.offset,
-                    size: region.size,
+                    offset: region.offset.0,
+                    size: region.size.0,
                 });
             }
         }
@@ -216,10 +218,10 @@ fn item(plan: &Tensors, tensor: &Tensor, steps: &[Step]) -> Item {
         fact("loop location", place.in_words(&memory));
     }
     for region in regions {
-        let (memory, size) = (memory_of(plan, region), amount(region.size));
+        let (memory, size) = (memory_of(plan, region), amount(region.size.0));
         fact(
             "placement",
-            format!("{memory}, {size} at offset {}", region.offset),
+            format!("{memory}, {size} at offset {}", region.offset.0),
         );
     }
     if regions.is_empty() {
@@ -256,7 +258,7 @@ fn item(plan: &Tensors, tensor: &Tensor, steps: &[Step]) -> Item {
 }
 
 fn memory_of<'a>(plan: &'a Tensors, region: &Region) -> &'a str {
-    let memory = plan.memories.get(region.memory);
+    let memory = plan.memories.get(region.memory.0 as usize);
     memory.map_or("", |memory| memory.name.as_str())
 }
 
@@ -275,7 +277,7 @@ fn live_at_peak(plan: &Tensors, steps: &[Step]) -> Table {
             Cell::word(tensor.name.as_str()),
             Cell::bytes(tensor.size),
             Cell::word(memory_of(plan, region)),
-            Cell::Number(region.offset, region.offset.to_string()),
+            Cell::Number(region.offset.0, region.offset.0.to_string()),
             Cell::word(tensor.storage.as_deref().unwrap_or("")),
         ]
     });

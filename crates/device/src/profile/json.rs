@@ -8,6 +8,7 @@
 //! [`Features::DEPTH_STENCIL_RESOLVE`], which are not Vulkan feature bits). Of `limits`, only the first four are required. `optionalFeatures`
 //! are those of [`OptionalFeatures`]; absent if not known.
 
+use bitflags::Flags;
 use serde::{Deserialize, Serialize};
 
 use super::device::{DeviceProfile, Features, MeasuredCosts, MemoryHeap, MemoryType, MergeLimits, TileHeap};
@@ -104,9 +105,7 @@ struct ProfileJson {
 
 impl ProfileJson {
     fn new(profile: &DeviceProfile) -> ProfileJson {
-        let known = FEATURES
-            .iter()
-            .filter(|(_, feature)| profile.features.contains(*feature));
+        let optional = profile.optional_features;
         ProfileJson {
             format: FORMAT.to_owned(),
             version: VERSION,
@@ -119,12 +118,13 @@ impl ProfileJson {
             merge: profile.merge,
             costs: profile.costs,
             limits: profile.limits,
-            features: known.map(|(name, _)| (*name).to_owned()).collect(),
-            optional_features: profile.optional_features.map(optional_names),
+            features: names_of(&FEATURES, profile.features),
+            optional_features: optional.map(|set| names_of(&OptionalFeatures::NAMES, set)),
         }
     }
 
     fn into_profile(self) -> Result<DeviceProfile> {
+        let optional = self.optional_features.as_deref();
         let heaps = self.memory_heaps;
         let tile = self.tile.map(|tile| {
             // Validation reports an index out of range.
@@ -143,41 +143,32 @@ impl ProfileJson {
             merge: self.merge,
             costs: self.costs,
             limits: self.limits,
-            features: features_of(&self.features)?,
-            optional_features: self.optional_features.as_deref().map(optional_of).transpose()?,
+            features: features_of(&FEATURES, &self.features)?,
+            optional_features: optional
+                .map(|names| features_of(&OptionalFeatures::NAMES, names))
+                .transpose()?,
         };
         profile.validate()?;
         Ok(profile)
     }
 }
 
-fn features_of(names: &[String]) -> Result<Features> {
-    let of_one = |name: &String| feature_of(&FEATURES, name);
-    let mut all = names.iter().map(of_one);
-    all.try_fold(Features::empty(), |all, feature| Ok(all | feature?))
+/// Returns the names of the features that are set.
+fn names_of<F: Flags + Copy>(known: &[(&'static str, F)], features: F) -> Vec<String> {
+    let set = known.iter().filter(|(_, feature)| features.contains(*feature));
+    set.map(|(name, _)| (*name).to_owned()).collect()
 }
 
-fn optional_of(names: &[String]) -> Result<OptionalFeatures> {
-    let of_one = |name: &String| feature_of(&OptionalFeatures::NAMES, name);
-    let mut all = names.iter().map(of_one);
-    all.try_fold(OptionalFeatures::empty(), |all, feature| Ok(all | feature?))
-}
-
-fn optional_names(features: OptionalFeatures) -> Vec<String> {
-    let named = OptionalFeatures::NAMES.iter();
-    let held = named.filter(|(_, feature)| features.contains(*feature));
-    held.map(|(name, _)| (*name).to_owned()).collect()
-}
-
-/// Returns the feature with this name in `known`.
-fn feature_of<T: Copy>(known: &[(&'static str, T)], name: &str) -> Result<T> {
-    let found = known.iter().find(|(known, _)| *known == name);
-    found
-        .map(|(_, feature)| *feature)
-        .ok_or_else(|| Error::UnknownFeature {
+/// Returns the features with these names.
+fn features_of<F: Flags + Copy>(known: &[(&'static str, F)], names: &[String]) -> Result<F> {
+    names.iter().try_fold(F::empty(), |all, name| {
+        let found = known.iter().find(|(known, _)| known == name);
+        let (_, feature) = found.ok_or_else(|| Error::UnknownFeature {
             feature: tileheap_json::clip(name),
             known: known.iter().map(|(name, _)| *name).collect(),
-        })
+        })?;
+        Ok(all.union(*feature))
+    })
 }
 
 #[cfg(test)]

@@ -24,18 +24,12 @@ pub struct Limits {
     /// `maxColorAttachments`.
     pub max_color_attachments: u32,
     /// `maxImageDimension1D`, in texels.
-    #[serde(
-        rename = "maxImageDimension1D",
-        default = "unknown",
-        skip_serializing_if = "is_unknown"
-    )]
+    #[serde(default = "unknown", skip_serializing_if = "is_unknown")]
+    #[serde(rename = "maxImageDimension1D")]
     pub max_image_dimension_1d: u32,
     /// `maxImageDimension3D`, in texels.
-    #[serde(
-        rename = "maxImageDimension3D",
-        default = "unknown",
-        skip_serializing_if = "is_unknown"
-    )]
+    #[serde(default = "unknown", skip_serializing_if = "is_unknown")]
+    #[serde(rename = "maxImageDimension3D")]
     pub max_image_dimension_3d: u32,
     /// `maxImageDimensionCube`, in texels.
     #[serde(default = "unknown", skip_serializing_if = "is_unknown")]
@@ -62,60 +56,36 @@ pub struct Limits {
     #[serde(default = "no_size", skip_serializing_if = "is_no_size")]
     pub max_buffer_size: Bytes,
     /// `framebufferColorSampleCounts`.
-    #[serde(
-        default = "every_count",
-        skip_serializing_if = "is_every_count",
-        with = "names::bits"
-    )]
+    #[serde(default = "every_count", skip_serializing_if = "is_every_count")]
+    #[serde(with = "names::bits")]
     pub framebuffer_color_sample_counts: vk::SampleCountFlags,
     /// `framebufferDepthSampleCounts`.
-    #[serde(
-        default = "every_count",
-        skip_serializing_if = "is_every_count",
-        with = "names::bits"
-    )]
+    #[serde(default = "every_count", skip_serializing_if = "is_every_count")]
+    #[serde(with = "names::bits")]
     pub framebuffer_depth_sample_counts: vk::SampleCountFlags,
     /// `framebufferStencilSampleCounts`.
-    #[serde(
-        default = "every_count",
-        skip_serializing_if = "is_every_count",
-        with = "names::bits"
-    )]
+    #[serde(default = "every_count", skip_serializing_if = "is_every_count")]
+    #[serde(with = "names::bits")]
     pub framebuffer_stencil_sample_counts: vk::SampleCountFlags,
     /// `sampledImageColorSampleCounts`.
-    #[serde(
-        default = "every_count",
-        skip_serializing_if = "is_every_count",
-        with = "names::bits"
-    )]
+    #[serde(default = "every_count", skip_serializing_if = "is_every_count")]
+    #[serde(with = "names::bits")]
     pub sampled_image_color_sample_counts: vk::SampleCountFlags,
     /// `sampledImageIntegerSampleCounts`.
-    #[serde(
-        default = "every_count",
-        skip_serializing_if = "is_every_count",
-        with = "names::bits"
-    )]
+    #[serde(default = "every_count", skip_serializing_if = "is_every_count")]
+    #[serde(with = "names::bits")]
     pub sampled_image_integer_sample_counts: vk::SampleCountFlags,
     /// `sampledImageDepthSampleCounts`.
-    #[serde(
-        default = "every_count",
-        skip_serializing_if = "is_every_count",
-        with = "names::bits"
-    )]
+    #[serde(default = "every_count", skip_serializing_if = "is_every_count")]
+    #[serde(with = "names::bits")]
     pub sampled_image_depth_sample_counts: vk::SampleCountFlags,
     /// `sampledImageStencilSampleCounts`.
-    #[serde(
-        default = "every_count",
-        skip_serializing_if = "is_every_count",
-        with = "names::bits"
-    )]
+    #[serde(default = "every_count", skip_serializing_if = "is_every_count")]
+    #[serde(with = "names::bits")]
     pub sampled_image_stencil_sample_counts: vk::SampleCountFlags,
     /// `storageImageSampleCounts`.
-    #[serde(
-        default = "every_count",
-        skip_serializing_if = "is_every_count",
-        with = "names::bits"
-    )]
+    #[serde(default = "every_count", skip_serializing_if = "is_every_count")]
+    #[serde(with = "names::bits")]
     pub storage_image_sample_counts: vk::SampleCountFlags,
     /// `blockTexelViewCompatibleMultipleLayers`; true if not known.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
