@@ -292,7 +292,7 @@ pub struct PassBuilder<'a> {
     frame: &'a mut FrameBuilder,
     pass: PassId,
     kind: PassKind,
-    subpass: u32,
+    pub(super) subpass: u32,
 }
 
 impl PassBuilder<'_> {
@@ -326,11 +326,6 @@ impl PassBuilder<'_> {
     pub fn next_subpass(self) -> Self {
         let next = self.subpass.saturating_add(1);
         self.in_subpass(next)
-    }
-
-    /// The subpass of the accesses declared from here on.
-    pub(super) fn current_subpass(&self) -> u32 {
-        self.subpass
     }
 
     /// Sets the subpass of the accesses declared from here on.

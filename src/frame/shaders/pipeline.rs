@@ -157,7 +157,7 @@ impl PassBuilder<'_> {
     /// a part of it. Unbound bindings are left out; [`check`](super::check()) reports them.
     pub fn shaders(mut self, pipelines: &[PipelineShaders<'_>]) -> Self {
         let mut merged: Vec<(BindingTarget, ShaderUse)> = Vec::new();
-        let subpass = self.current_subpass();
+        let subpass = self.subpass;
         let pipelines = pipelines.iter().filter(|pipeline| pipeline.runs_in(subpass));
         for (shader_use, target) in pipelines.flat_map(|pipeline| pipeline.uses()) {
             let Some(target) = target else { continue };

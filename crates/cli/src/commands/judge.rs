@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// The file with the plan; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     file: PathBuf,
-    /// Whether the lifetimes of a table are [lower, upper) or include their last step, [lower, upper] [default: by column name: `upper` is exclusive, `end` inclusive]
+    /// Treat the lifetimes of a table as [lower, upper) or, including their last step, [lower, upper] [default: by column name: `upper` is exclusive, `end` inclusive]
     #[arg(long, value_enum, value_name = "ENDS")]
     ends: Option<LifetimeEnds>,
     /// Names of the activations of a TVM graph; its other `null` nodes are weights [default: guessed from the graph]

@@ -61,7 +61,7 @@ pub(crate) struct Arguments {
     /// Use dark colors for the PNG; the page and SVG follow the viewer's color scheme
     #[arg(long, requires = "png")]
     dark: bool,
-    /// What to compute in addition to the plan: advice, and a sweep over heap sizes
+    /// The results that the page shows in addition to the plan: advice, and a sweep over heap sizes
     #[arg(long, value_enum, default_value_t, help_heading = "Frames")]
     detail: Detail,
     /// The range of the sweep: heap=2MiB..24MiB, size=640x360..2560x1440 or repeat=0..6MB [default: heap sizes from a quarter to three times the
