@@ -30,7 +30,7 @@ impl Arrangement {
             if batches.first != next || batches.is_empty() || batches.end as usize > frame.batches().len() {
                 let (first, end, count) = (batches.first, batches.end, frame.batches().len());
                 let why = format!(
-                    "must begin the next range, but that range is [{first}, {end}), and the frame has batches [0, {count})"
+                    "must begin the next range, which must not be empty and must be within the frame's batches [0, {count}), but that range is [{first}, {end})"
                 );
                 return Err(ArrangeError::Batch { batch: next, why });
             }

@@ -35,9 +35,9 @@ impl DividedImage {
 /// Copies of a strip's part of an image at the border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Border {
-    /// True if the part is copied in before the strip runs, together with the texels that the strip's passes read around it.
+    /// True if the part is copied in before the first pass of the strip that uses it, together with the texels that the strip's passes read around it.
     pub(super) enters: bool,
-    /// True if the strip's own part is copied out after the strip has run.
+    /// True if the strip's own part is copied out after the last pass of the strip that uses it.
     pub(super) leaves: bool,
     /// Indices of the first and last pass of the run that use the image.
     pub(super) uses: (usize, usize),

@@ -240,7 +240,7 @@ impl DynamicFrame {
         self.select_source(Source::Executed(executed), true)
     }
 
-    /// Selects a frame. If `now` is true, an unknown frame is planned without waiting for the search, otherwise exactly.
+    /// Selects a frame. An unknown frame is planned exactly or, if `now` is true, without waiting for the search.
     fn select_source(&mut self, source: Source<'_>, now: bool) -> Result<SelectedFrame<'_>> {
         self.selected += 1;
         self.last_number = None;

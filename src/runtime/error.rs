@@ -69,7 +69,7 @@ pub enum RuntimeError {
     /// A required feature, extension or layer is missing.
     #[error("{by} does not support {what}, which is required")]
     MissingFeature {
-        /// The device or the Vulkan installation, which lacks it.
+        /// The device or Vulkan installation that lacks the feature, extension or layer.
         by: String,
         /// The missing feature, extension or layer.
         what: String,

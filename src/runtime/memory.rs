@@ -308,7 +308,7 @@ impl MemoryAllocator {
         }
     }
 
-    /// The allocator, cloned so that it is called after the lock is released.
+    /// The allocator, cloned so that it can be called without holding the lock.
     fn allocator(&self) -> Option<Arc<dyn BlockAllocator>> {
         let allocator = self.allocator.lock().unwrap_or_else(PoisonError::into_inner);
         allocator.clone()

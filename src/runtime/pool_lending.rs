@@ -226,7 +226,7 @@ impl PoolContents {
         self.created += 1;
     }
 
-    /// Borrows the histories of a lease a second time, for a separate lease.
+    /// Lends the histories of a lease a second time, in a separate lease.
     pub(super) fn lend_histories(&mut self, lease: &Lease) -> Lease {
         let mut kept = Lease {
             number: lease.number,

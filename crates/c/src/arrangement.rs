@@ -74,7 +74,7 @@ pub struct Traffic {
     pub merges: u64,
     /// The number of computed texels, as a multiple of the number in the described frame.
     pub shaded: f64,
-    /// The share of `described` that stays on chip, costs included; 1 for all of it.
+    /// The share of `described` that stays on chip, after deducting the costs; 1 for all of it.
     pub share: f64,
 }
 

@@ -65,7 +65,7 @@ pub struct FrameOrigins {
     pub resources: *const ResourceOrigin,
 }
 
-/// The arrays of a frame's origins, which C reads.
+/// The arrays that a `ThFrameOrigins` points to.
 pub struct OriginRows {
     pub(crate) passes: Vec<PassOrigin>,
     pub(crate) described: Vec<DescribedPass>,

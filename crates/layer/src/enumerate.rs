@@ -18,7 +18,7 @@ use crate::layer_desc::LayerDesc;
 /// `vkEnumerateInstanceLayerProperties` and `vkEnumerateDeviceLayerProperties`: lists the layer.
 ///
 /// # Safety
-/// The arguments are those of the command.
+/// The arguments must be valid for the Vulkan command.
 pub unsafe fn layers(layer: &LayerDesc, count: *mut u32, out: *mut vk::LayerProperties) -> vk::Result {
     let properties = vk::LayerProperties::default()
         .layer_name(layer.name)
@@ -33,7 +33,7 @@ pub unsafe fn layers(layer: &LayerDesc, count: *mut u32, out: *mut vk::LayerProp
 /// listed.
 ///
 /// # Safety
-/// The arguments are those of the command.
+/// The arguments must be valid for the Vulkan command.
 pub unsafe fn instance_extensions(
     layer: &LayerDesc,
     name: *const c_char,
@@ -65,7 +65,7 @@ pub unsafe fn is_name_of(layer: &LayerDesc, name: *const c_char) -> bool {
 macro_rules! export {
     ($($symbol:literal is $entry:ident: fn($($arg:ident: $type:ty),*) -> $answer:ty;)+) => {$(const _: () = {
         /// # Safety
-        /// The arguments are those of the command.
+        /// The arguments must be valid for the Vulkan command.
         #[unsafe(export_name = $symbol)]
         unsafe extern "system" fn exported($($arg: $type),*) -> $answer {
             type Pointer = unsafe extern "system" fn($($type),*) -> $answer;

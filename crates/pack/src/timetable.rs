@@ -24,7 +24,7 @@ struct Block {
 pub(super) const MANY: usize = 1024;
 /// Divisors of the timeline's length, which give the half widths of the buckets at the finer levels.
 const FINER: [u32; 4] = [8, 64, 512, 4096];
-/// The finest level's half is at least the average lifetime divided by this, so that a block is in few buckets. Measured on the 28,526 items of
+/// The half width of the finest level's buckets is at least the average lifetime divided by this, so that a block is in few buckets. Measured on the 28,526 items of
 /// IOPDDL S_1, of which three quarters are live for less than 10 of 44,681 steps: greedy by size takes 440 ms with one list, 120 ms with levels.
 const BUCKETS_PER_LIFE: u32 = 16;
 

@@ -123,7 +123,7 @@ impl Code {
         self.definitions[node.index()].0
     }
 
-    /// Returns the number of the instruction of a definition.
+    /// Returns the index of the instruction that defines a node.
     pub(crate) fn number(&self, node: Node) -> usize {
         self.definitions[node.index()].1 as usize
     }

@@ -271,7 +271,7 @@ impl PassAttachment {
 /// The parts of a render pass object that determine its dependencies and layout transitions, without the implicit ones. Dynamic rendering has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassStructure {
-    /// The dependencies, without those of a subpass on itself.
+    /// The dependencies, excluding subpass self-dependencies.
     pub dependencies: Vec<PassDependency>,
     /// The attachments. Those that share memory must be created with `VK_ATTACHMENT_DESCRIPTION_MAY_ALIAS_BIT`, and are assumed to be.
     pub attachments: Vec<PassAttachment>,

@@ -85,7 +85,8 @@ fn check_places(graph: &Graph, requirements: &[TensorRequirements], plan: &Tenso
             }
             let is_aligned = offset.is_aligned(needs.alignment) && offset.is_aligned(memory.alignment);
             if !is_part && (size < needs.size || !is_aligned) {
-                let (least, alignment) = (needs.size, needs.alignment);
+                let alignment = needs.alignment.lcm(memory.alignment).unwrap_or(needs.alignment);
+                let least = needs.size;
                 let problem =
                     format!("has {size} at offset {offset}, but needs {least} at a multiple of {alignment}");
                 return Err(refused(graph, id, problem));

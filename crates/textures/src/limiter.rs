@@ -10,7 +10,7 @@ use crate::replay::JudgedPolicy;
 use crate::request::{Request, RequestOutcome};
 use crate::units::Bytes;
 
-/// The level with which a request is served in this frame.
+/// The level at which a request is served in this frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServedLevel {
     /// The requested level.

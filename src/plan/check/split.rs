@@ -73,9 +73,9 @@ fn check_stretches(checker: &mut Checker<'_>) {
         } else if others.any(early) {
             "the stored resource is used before the store"
         } else if elsewhere {
-            "the stretch is not in tile memory, so no store may end it"
+            "the stretch is not in tile memory, so it must not end in a store"
         } else if !transient {
-            "the stretch is not a transient resource, so no store may end it"
+            "the stretch is not a transient resource, so it must not end in a store"
         } else {
             continue;
         };

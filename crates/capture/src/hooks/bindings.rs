@@ -1,4 +1,4 @@
-//! Entry points that bind pipelines, descriptors, vertices and indices, and set debug labels.
+//! Entry points that bind pipelines, descriptors, vertex and index buffers, and set push constants and debug labels.
 
 use std::ffi::c_void;
 use std::sync::Arc;

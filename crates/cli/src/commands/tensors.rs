@@ -157,7 +157,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         .map_err(|error| Error::new(error.to_string()))?;
     if let Some(first) = on_chip.first() {
         report += &format!(
-            "Traffic that stays on chip, of {} in a run\n{:>18} {:>9} {:>9} {:>9}\n",
+            "Traffic that stays on chip, out of {} per run\n{:>18} {:>9} {:>9} {:>9}\n",
             Bytes(first.traffic),
             "capacity",
             "tensors",

@@ -322,7 +322,7 @@ pub(crate) fn rasterize(_svg: &str) -> Result<Vec<u8>> {
     ))
 }
 
-/// Renders an SVG as PNG, at twice its size for sharp print.
+/// Renders an SVG as PNG, at twice its size for sharp printing.
 #[cfg(feature = "png")]
 pub(crate) fn rasterize(svg: &str) -> Result<Vec<u8>> {
     let failed = |what: String| Error::new(format!("cannot draw the image: {what}"));

@@ -1,5 +1,4 @@
-//! Entry points that manage and begin command buffers, and those of barriers, render passes, secondary command buffers
-//! and tile memory binds.
+//! Entry points for command buffer management, barriers, render passes, secondary command buffers and tile memory binds.
 
 use std::sync::atomic::Ordering;
 

@@ -267,7 +267,7 @@ fn wait_for_host(recorder: &Recorder, stages: vk::PipelineStageFlags2) {
     }
 }
 
-/// Tracks dependency infos: that of a barrier or of a set event, or those of a wait, one for each event.
+/// Logs the `VkDependencyInfo` of a barrier or of `vkCmdSetEvent2`, or the infos of `vkCmdWaitEvents2`, one for each event.
 pub(super) fn order_dependencies(
     recorder: &Recorder,
     ordered_as: OrderedAs<'_>,

@@ -84,7 +84,7 @@ impl Queues {
 pub(crate) enum Batch {
     /// A batch of the application, by index, and the command buffers that replace its own, if any.
     Application(usize, Option<Vec<vk::CommandBuffer>>),
-    /// A poison command buffer.
+    /// A batch that consists of one command buffer of the layer, which poisons tile memory.
     Poison(vk::CommandBuffer),
     /// Waits for the last use of tile memory on another queue.
     Wait(vk::Semaphore, u64),

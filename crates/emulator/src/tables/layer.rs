@@ -62,7 +62,7 @@ pub static ALIASING: LayerDesc = LayerDesc {
     settings: ALIASING_SETTINGS,
 };
 
-/// The emulator's name.
+/// The name of the emulator layer.
 pub const LAYER_NAME: &CStr = c"VK_LAYER_TILEHEAP_emulator";
-/// The name of the aliasing check.
+/// The name of the aliasing layer.
 pub const ALIASING_LAYER_NAME: &CStr = c"VK_LAYER_TILEHEAP_aliasing";

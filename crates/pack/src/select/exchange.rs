@@ -13,7 +13,7 @@ const COLUMNS_PER_STEP: u64 = 3000;
 /// Maximum number of steps; further steps find little more.
 const MAX_STEPS: u64 = 100_000;
 
-/// A choice by loads, and the changes since it was last kept.
+/// A selection of items that fits by the load of each column, and the items added or removed in the current round.
 struct Exchange<'a, 'b> {
     task: &'a Task<'b>,
     taken: Vec<bool>,

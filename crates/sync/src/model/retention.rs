@@ -47,7 +47,7 @@ enum Waited {
         queue: QueueId,
         stages: Option<PipelineStageFlags2>,
     },
-    /// Operations that are no longer in the log, or were not recorded.
+    /// Not determined: all operations have to be followed.
     Unknown,
 }
 

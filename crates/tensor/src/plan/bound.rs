@@ -48,7 +48,7 @@ pub(super) fn graph_bounds(rules: &Rules<'_>, memories_of: &[BTreeSet<u32>], mem
     bounds
 }
 
-/// A value in an execution.
+/// A tensor value in an execution, and the time during which it is live.
 struct LiveValue {
     /// The tensors that had this value, beginning with the one that was written.
     tensors: Vec<TensorId>,

@@ -69,7 +69,7 @@ impl fmt::Display for Flow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "Allocation graph of memory {}: {}",
+            "Allocation graph of memory {}, height {}",
             self.memory, self.graph.height
         )?;
         let name = |end: Option<u32>, other: &str| {

@@ -14,8 +14,8 @@ use super::places::merged;
 use crate::graph::TensorId;
 use crate::units::{Bytes, Span};
 
-/// Lowers each memory's lower bound, which holds only for the placed items, to that of the graph, which holds for any plan, whatever it copies
-/// or keeps apart.
+/// Lowers each memory's lower bound, which holds only for the placed items, to that of the graph, which holds for any plan, regardless of what
+/// it copies or keeps apart.
 pub(super) fn lower_bounds(
     rules: &Rules<'_>,
     item_of: &[Option<usize>],

@@ -78,7 +78,10 @@ impl Recorder<'_> {
         if let Some(constant) = self.network.objects().constants.get(&tensor) {
             let (resource, element) = (constant.resource, constant.layout.element);
             if offset > 0 || of != tensor && constant.layout.rule != layout.rule {
-                let problem = format!("it is a part of constant `{}`", graph.tensor(tensor).name);
+                let constant = &graph.tensor(tensor).name;
+                let problem = format!(
+                    "a view of constant `{constant}` must begin at its first byte and have its layout"
+                );
                 return Err(unplaced(offset, &problem));
             }
             let object = self.object(resource, Space::Own(tensor.0 + 1), 0..1, true);

@@ -29,7 +29,7 @@ impl Family {
     }
 }
 
-/// All families.
+/// All families of problems.
 pub const FAMILIES: [Family; 15] = [
     family("guillotine", |random, items| cuts(random, items, 0, 3).0),
     family("pinwheel", |random, items| cuts(random, items, 2, 3).0),

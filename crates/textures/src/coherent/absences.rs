@@ -8,7 +8,7 @@ pub(super) struct Absences {
     /// Per bin, with older counts decaying, in 1024ths: textures that could have returned, and those that did.
     exposed: [u64; BINS],
     returned: [u64; BINS],
-    /// Per bin: expected returns at earlier ages, in 1024ths, and the value of keeping a texture, in units of 1 / [`ONE`].
+    /// Per bin: expected returns up to and including its ages, in 1024ths, and the value of keeping a texture, in units of 1 / [`ONE`].
     expected: [u64; BINS],
     value: [u64; BINS],
 }

@@ -90,7 +90,7 @@ mod tests {
     use tileheap_tensor::plan::placement::ItemImage;
     use tileheap_tensor::units::Span;
 
-    /// The bytes of an image by TVM's rule: rows of `width * 4` elements, rounded up to the pitch, times the height.
+    /// The size of an image in bytes by TVM's rule: `height` rows of `width * 4` four-byte elements, each row rounded up to the pitch.
     fn tvm_bytes([width, height]: [u64; 2], pitch: u64) -> u64 {
         (width * 4 * 4).next_multiple_of(pitch) * height
     }

@@ -152,7 +152,7 @@ pub(crate) struct Log {
     translated: Mutex<Vec<Translated>>,
 }
 
-/// The commands of a log in the model's form, for a queue and a subpass.
+/// A log's commands translated for the model, for one queue and subpass.
 #[derive(Debug)]
 struct Translated {
     queue: vk::Queue,

@@ -471,7 +471,7 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<Cow<'static, str>
             let by = format!("{}{}", described(&by, sites), at(by.batch, by.tag));
             (
                 format!("last written through an aliasing resource, {by}"),
-                Some("if this is not intended, write the bytes through the resource that reads them".into()),
+                Some("if this is not intended, write the bytes through the resource through which they are read".into()),
             )
         }
         LossReason::Overwritten(by) => {
