@@ -7,7 +7,7 @@
 #   exports  symbols that Android's loader looks up in the layers, segments aligned to 16 KiB, the Android functions they use
 #   arm64    the runtime's tests and the emulator's driver-error tests, for arm64 Linux, under qemu-user with lavapipe
 #
-# LAYERS selects layers. Needs Debian, about 600 MB from its mirror, and 4 GB of disk in TILEHEAP_CROSS (target/cross). Run it manually; CI
+# LAYERS selects layers. Needs Debian, about 600 MB from its mirror, and 5 GB of disk in TILEHEAP_CROSS (target/cross). Run it manually; CI
 # does not run it.
 #
 # Examples:

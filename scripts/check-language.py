@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """check-language.py [PATH]...: finds phrases that a native-speaking engineer would not write, in all files of the repository or in PATHs.
 
-It reads comments and one-line strings of Rust, C, C++, GLSL, Python, shell and TOML files, and the prose of Markdown files outside code
+It reads comments and, except in shell files, one-line strings of at least four words, in Rust, C, C++, GLSL, Python, shell and TOML files, and the prose of Markdown files outside code
 blocks. RULES has the patterns, each with a better wording. If a phrase is right where it stands, add it to ALLOWED, with the reason.
 In the code of Rust files it also finds identifiers listed in RETIRED: names that were replaced in earlier versions.
 Exit status: 0 without findings, 1 with some, 2 for an unknown path.

@@ -6,10 +6,11 @@
 #   build    the command, the library and the three layers for x86_64-pc-windows-gnu, standard library built from source, linked by
 #            mingw-w64
 #   exports  the functions that Vulkan loaders look up in the layers' DLLs
-#   wine     the command plans a frame under Wine, with the same result as on Linux; the tests that do not need Vulkan pass there
+#   wine     the command plans a frame under Wine, with the same result as on Linux; the unit tests of five crates and
+#            the tests `pure` pass there
 #   package  a folder with the command, the layers' DLLs and their manifests: target/windows
 #
-# LAYERS selects layers. Needs Debian, about 400 MB from its mirror, and 4 GB of disk in TILEHEAP_CROSS (target/cross). Run it manually; CI
+# LAYERS selects layers. Needs Debian, about 400 MB from its mirror, and 5 GB of disk in TILEHEAP_CROSS (target/cross). Run it manually; CI
 # does not run it.
 #
 # Examples:

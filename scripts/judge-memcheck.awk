@@ -1,5 +1,5 @@
-# Reads a log of memcheck that lists all kinds of leaks, and prints the blocks that are the layer's fault: those that reach a frame of
-# the layer, starting with the innermost, before one of another library or of the test program, which the layer may call back. Reachable
+# Reads a log of memcheck that lists all kinds of leaks, and prints the blocks that are the layer's fault: those whose
+# stack, read from the innermost frame, has a frame of the layer before any of another library or of the test program (which the layer may call back). Reachable
 # memory is not a fault, but shows that the layer was seen; "possibly lost" is reachable through a pointer into the middle, which is how
 # Rust's maps point to theirs.
 

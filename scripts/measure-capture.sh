@@ -5,7 +5,7 @@
 # Instructions and nanoseconds of each driver call while recording dispatches and draws (crates/emulator/examples/recording.rs lists the
 # calls): without the layer, with the layer and nothing to capture (no folder), and while it waits for a frame that never comes. Then
 # processor time (user and system) of examples/deferred in PAIRS (30) interleaved pairs: with nothing to capture and while it waits, each
-# compared with no layer. FRAMES (20) is the number of frames that each renders. Medians, and the mean of the pairs' ratios with its 95 %
+# compared with no layer. FRAMES (20) is the number of frames that each renders. Prints medians, and the mean of the pairs' ratios with its 95 %
 # confidence interval.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh

@@ -6,7 +6,7 @@
 # callgrind, as the difference between a short and a long run: without the layer, with it on a device without tile memory, with tile memory, with
 # the order of accesses tracked, and with the aliasing layer while buffers share memory. Then processor time (user and system) of
 # examples/deferred, in PAIRS (30) interleaved pairs each: with the layer and without it, on a device without tile memory; tile memory
-# without poison, compared with the unused layer and with no layer; with and without poison. FRAMES (20) is the number of frames that each
+# without poison, compared with no layer; with and without poison. FRAMES (20) is the number of frames that each
 # renders. angle: processor time of the first SEEDS (300) random sequences of test-angle.sh, which fetches the libraries, on ANGLE 147 and
 # 149, PAIRS runs each: the emulator compared with a device without tile memory, and with ANGLE's own simulation of tile memory without the
 # layer. Prints medians, and the mean of the pairs' ratios with its 95 % confidence interval (Student's t).

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# memcheck-cpp.sh: runs the programs of examples/cpp, compiled by g++ and by clang++, under AddressSanitizer and UBSan, and under valgrind.
-# Prints ok or the findings. Logs are in target/memcheck.
+# memcheck-cpp.sh: runs programs of examples/cpp, compiled by g++ and by clang++, under AddressSanitizer and UBSan, and three of them
+# (tables, runtime, split) under valgrind. Prints ok or the findings. Logs are in target/memcheck.
 #
 # The driver leaks a little when it is unloaded, so it is preloaded and stays loaded, and its allocations are suppressed, as are the dynamic
 # linker's wide reads. The tests, which run with validation, find leaked Vulkan objects.

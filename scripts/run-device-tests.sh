@@ -5,7 +5,7 @@
 #   plain       the library, tensors, textures, and the examples' pictures: planned and unplanned frames have equal pixels
 #   adreno-830  the same on the emulator with this profile, in emulated tile memory
 #   hostile     the same with the profile `hostile`
-#   aliased     the library under the aliasing layer, which fails a test that reads lost contents
+#   aliased     the library under the aliasing layer; a test fails if the layer reports a message
 #   layers      the tests of the emulator and of capture
 #   validated   the library under core and synchronization validation, if VK_LAYER_KHRONOS_validation is installed
 #

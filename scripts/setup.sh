@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Shared by demo.sh, test.sh and .ci/run: machine setup. Source it, then call the functions that you need. Steps
+# Machine setup for .ci/run and for most scripts in this folder. Source it, then call the functions that you need. Steps
 # that are already done are skipped, so that a second run works without a network. A script that sources it prints its help if its first
 # argument is `--help`, and rejects unknown options.
 

@@ -4,7 +4,7 @@
 #
 # Versions 147 and 149 on lavapipe, 149 on its own SwiftShader too: directed and random sequences of commands, each drawn on an ordinary
 # device, on the emulator, and with ANGLE's own simulation of tile memory. Prints the number of pictures that differ, the faults that
-# only the emulator shows, its cost, and the shortest sequences with each fault. Fails if 149's two known faults are not among them, or
+# only the emulator shows, the emulator's cost, and the shortest sequences with each fault. Fails if 149's two known faults are not among them, or
 # if a sequence that every version draws correctly is drawn incorrectly on the emulator. crates/emulator/tests/angle/sequences.cpp has the commands of a sequence.
 #
 # Examples:

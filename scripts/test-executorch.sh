@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test-executorch.sh [--record FILE]: exports six networks with ExecuTorch 1.5.1, plans each with ExecuTorch's greedy algorithm and
 # with tileheap, and runs both programs: their outputs must be equal. Fetches about 1.0 GB for a virtual environment of 1.6 GB, in
-# target/python/executorch; PyTorch's accelerator libraries, which its package depends on, are omitted: empty libraries with their
+# target/python/executorch; PyTorch's accelerator libraries, which its package depends on, are omitted: stub libraries with their
 # names let it load. --record FILE: writes the inputs that ExecuTorch's planner receives to FILE.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh

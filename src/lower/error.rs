@@ -45,7 +45,7 @@ pub enum LowerError {
     UnsupportedPass {
         /// Name of the pass.
         pass: String,
-        /// What the pass does, and the feature that this requires.
+        /// The operation of the pass, and the feature that it requires.
         why: &'static str,
     },
     /// The contents that earlier work left in a history belong to another queue family.

@@ -39,7 +39,7 @@ pub static LAYER: LayerDesc = LayerDesc {
         SettingDesc {
             key: FRAMES,
             label: "Frames",
-            description: "Frame N; frames N..M, excluding M; or heaviest:N, the frame that accesses the most bytes among the first N, preferably one that the next frame repeats",
+            description: "Frame N, counted from 0; frames N..M, excluding M; or heaviest:N, the frame that accesses the most bytes among the first N, preferably one that the next frame repeats",
             kind: SettingKind::Text("heaviest:120"),
         },
         SettingDesc {

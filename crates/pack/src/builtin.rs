@@ -91,7 +91,7 @@ strategies! {
     Glue "glue" Method::Improve(Packer::search_glued);
     /// Only the exact search.
     Exact "exact" Method::Prove { rules_first: false };
-    /// Runs the rules …-by-birth, …-by-size and …-by-breadth until one reaches the lower bound, for planners with a budget of microseconds.
+    /// Runs greedy-by-size, greedy-by-breadth, first-fit-by-birth and best-fit-by-birth until one reaches the lower bound, for planners with a budget of microseconds.
     Quick "quick" Method::Once(|packer, problem| {
         let bound = packer.lower_bound(problem).0;
         packer.rules.quick(problem, bound);

@@ -28,8 +28,8 @@ use crate::report::{page, plan};
 ///
 /// Runs an unmodified Vulkan program under VK_LAYER_TILEHEAP_capture, which writes submitted frames as frame documents. Plans each frame for a
 /// device, as submitted and in the best arrangement found, and writes a report: memory traffic per frame now and with at most five proposed changes,
-/// the traffic that stays in memory and why, and the accesses that the capture could not track. By default, captures, of the first 120
-/// frames, the one that accesses the most bytes, preferring frames that the next frame repeats. `plan`, `advise`, `report` and `check-frame` read the documents;
+/// the traffic that stays in memory and why, and the accesses that the capture could not track. By default, captures the frame that
+/// accesses the most bytes among the first 120, preferably one that the next frame repeats. `plan`, `advise`, `report` and `check-frame` read the documents;
 /// `report.json` is the report in machine-readable form. With --from, replays a GFXReconstruct trace instead, or reports on a frame that was captured
 /// earlier, on this machine or on a phone.
 #[derive(Debug, Args)]
@@ -66,8 +66,8 @@ pub(crate) struct Arguments {
     /// Do not open the report; by default it opens if standard output is a terminal and a display is available
     #[arg(long)]
     no_open: bool,
-    /// The folder of the layer's manifest, or a prefix that scripts/install.sh installed to [default: searched for beside the command, in
-    /// target and where it is installed]
+    /// The folder of the layer's manifest, or a prefix that scripts/install.sh installed to [default: searched for next to the
+    /// command, in a checkout's target folder, and in the folders that the Vulkan loader searches]
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     layers: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Planning")]

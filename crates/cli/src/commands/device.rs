@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::frames::profile;
 use crate::output::Output;
 
-/// Show this machine's Vulkan devices, and the features they lack for tile memory
+/// Show this machine's Vulkan devices, and what they lack for tile memory
 #[derive(Debug, Args)]
 #[command(long_about = include_str!("about/device.txt"))]
 #[command(after_help = include_str!("help/device.txt"))]

@@ -39,13 +39,13 @@ pub(crate) struct Arguments {
     /// The strategy that finds offsets
     #[arg(long, default_value = "auto", value_parser = strategies(), conflicts_with = "select")]
     strategy: &'static dyn PackingStrategy,
-    /// Limit the search to a number of steps; a million takes a second or two
+    /// Limit the search to a number of steps; a million takes a second or two [default: 400000; with --time, no limit]
     #[arg(long, value_name = "STEPS")]
     steps: Option<u64>,
     /// Limit the search to a time: 500ms, 2s, 1min. More time can give a better answer, and the answer depends on the machine
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     time: Option<Duration>,
-    /// Place the items with the greatest total weight, and omit the others
+    /// Place the items with the greatest total weight, and omit the others; needs --capacity
     #[arg(long)]
     select: bool,
     /// Write a proof of the lower bound, or that the items do not fit, to a file that `tileheap check` verifies

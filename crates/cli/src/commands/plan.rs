@@ -31,15 +31,15 @@ pub(crate) struct Arguments {
     /// Print the frame as it is executed: images, memory, barriers, render passes, semaphores
     #[arg(long, conflicts_with = "advice", group = "tables")]
     lowered: bool,
-    /// Print the previous users of each placement's bytes, for engines that track layouts and barriers themselves; sets --ladder off unless another is
-    /// given, which is an error
+    /// Print the previous users of each placement's bytes, for engines that track layouts and barriers themselves; --ladder is off by default, and an
+    /// image in several tile objects is an error
     #[arg(long, conflicts_with = "advice", group = "tables")]
     aliasing: bool,
-    /// With --lowered or --aliasing: the device queue of each declared queue, in order of declaration, as FAMILY.INDEX; by default each has its own family
+    /// With --lowered or --aliasing: the device queue of each declared queue, in order of declaration, as FAMILY.QUEUE, separated by commas; by default each has its own family
     #[arg(long, value_name = "QUEUES", requires = "tables", value_delimiter = ',', value_parser = parse_queue)]
     queues: Vec<FamilyQueue>,
-    /// With --lowered: the frame to print, counted from 1; the first ones clear history resources; from the third on, odd frames are alike, and so are
-    /// even ones
+    /// With --lowered: the frame to print, counted from 1; early frames also clear history resources; from the third on, every second frame is the
+    /// same
     #[arg(long, value_name = "N", requires = "lowered", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     frame_number: u32,
     /// Write to a file instead of standard output

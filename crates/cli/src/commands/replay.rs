@@ -35,7 +35,8 @@ pub(crate) struct Arguments {
     /// Replay all policies
     #[arg(long, conflicts_with = "policy")]
     all: bool,
-    /// Also compute a lower bound that holds for any policy; keeps the trace in memory
+    /// Also compute a lower bound on the traffic of policies that upload whole textures (not coherent-levels or first-attempt); keeps the trace in
+    /// memory
     #[arg(long)]
     lower_bound: bool,
     /// The seed of randomized policies

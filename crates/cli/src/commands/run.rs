@@ -26,11 +26,11 @@ pub(crate) struct Arguments {
     /// The layer to run the program with
     #[arg(long, value_enum, default_value = "emulator")]
     layer: Layer,
-    /// The folder of the layer's manifest, or a prefix that scripts/install.sh installed to [default: searched for beside the command, in
-    /// target and where it is installed]
+    /// The folder of the layer's manifest, or a prefix that scripts/install.sh installed to [default: searched for next to the
+    /// command, in a checkout's target folder, and in the folders that the Vulkan loader searches]
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     layers: Option<PathBuf>,
-    /// The device to emulate; only with `--layer emulator`
+    /// The device to emulate; only with `--layer emulator` [default: adreno-830]
     #[arg(long, value_name = "NAME", value_parser = named(emulated(), |name| name, None))]
     profile: Option<&'static str>,
     /// Write the messages to a file as JSON, one per line

@@ -17,7 +17,7 @@ use crate::values::named;
 #[command(long_about = include_str!("about/trace.txt"))]
 #[command(after_help = include_str!("help/trace.txt"))]
 pub(crate) struct Arguments {
-    /// The scenario
+    /// The camera movement or pattern
     #[arg(value_parser = named(Scenario::ALL, Scenario::name, Some(Scenario::description)))]
     scenario: Scenario,
     /// The number of frames

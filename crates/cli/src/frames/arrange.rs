@@ -36,7 +36,7 @@ pub(crate) struct Limits {
     /// Maximum number of pixels shaded, relative to the frame as described; strips overlap, so they need more than 1 [default: 1.5]
     #[arg(long, value_name = "FACTOR", value_parser = parse_factor)]
     shaded: Option<f64>,
-    /// Cost of each additional execution of a pass, in bytes of traffic, instead of the declared cost; at most 1 TiB
+    /// Cost of each additional execution of a pass, in bytes of traffic, instead of the declared cost unless that is 0; at most 1 TiB
     #[arg(long, value_name = "SIZE", value_parser = parse_repeat_cost)]
     pub(crate) repeat_cost: Option<Bytes>,
     /// Limit each search for arrangements to a time: 500ms, 2s. The result then depends on the machine
@@ -51,7 +51,7 @@ pub(crate) struct Limits {
 #[derive(Clone, Debug, Args)]
 #[command(group = ArgGroup::new("arranged").args(["best", "arrangement"]))]
 pub(crate) struct ArrangeOptions {
-    /// Search for a better arrangement of the frame (passes reordered, merged, fused or run in strips), and plan that
+    /// Search for a better arrangement of the frame (passes reordered, merged or run in strips, batches fused), and plan that
     #[arg(long)]
     best: bool,
     /// Plan the frame in a saved arrangement, which is adapted if the frame has changed
@@ -71,7 +71,7 @@ pub(crate) struct ArrangeOptions {
 const KINDS: [(&str, &str); 7] = [
     ("order", "Reorder passes"),
     ("merge", "Merge render passes"),
-    ("fuse", "Fuse batches into one submission"),
+    ("fuse", "Fuse consecutive batches of a queue into one batch"),
     ("strips", "Run passes strip by strip"),
     (
         "format",

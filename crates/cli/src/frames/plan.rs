@@ -59,13 +59,13 @@ pub(crate) struct FrameOptions {
     /// 0 with --sizes raw
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) bin_cost: Option<Bytes>,
-    /// When to bind several tile memory objects of increasing size (a ladder) [default: auto; with --sizes raw, always]
+    /// When to use a ladder: several tile memory objects of different sizes, of which each pass binds one that is just large enough [default: auto; with --sizes raw, always]
     #[arg(long, value_parser = ladders())]
     pub(crate) ladder: Option<Ladder>,
-    /// Split lifetimes: keep the first part in tile memory if that saves more than it costs to store it afterwards
+    /// Split lifetimes: keep the first part in tile memory if that saves more than storing the resource afterwards costs; only with --strategy optimal
     #[arg(long)]
     pub(crate) split: bool,
-    /// Read measured savings per access from a JSON file ("format": "tileheap-weights"), instead of the model's
+    /// Use measured savings per access from a JSON file ("format": "tileheap-weights"), instead of the model's
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) weights: Option<PathBuf>,
     /// Plan the frame even if the device cannot run it, and list the rules that it breaks
@@ -84,7 +84,7 @@ pub(crate) struct FrameOptions {
 /// Assumptions about a frame's reads.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AssumedReach {
-    /// Read assumptions from a JSON file: how far from its own pixel each read reaches, and the cost of repeating each pass. The file covers one frame,
+    /// Read assumptions from a JSON file: how far from its own pixel each read reaches, which buffers are lists per tile, and the cost of repeating each pass. The file covers one frame,
     /// or several by file name. Every pass can then run in strips
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     assume_reach: Option<PathBuf>,
@@ -113,7 +113,7 @@ pub(crate) enum Sizes {
     /// The device profile's estimates
     #[default]
     Profile,
-    /// Width x height x bytes per texel, with the file's own eligibility and the whole frame as one window; only for comparison with published results
+    /// Width x height x bytes per texel, with the file's own eligibility and the whole frame as one discard window; only for comparison with published results
     Raw,
 }
 
@@ -308,7 +308,7 @@ pub(crate) fn frame_from(path: &Path, text: &str, extent: Option<(u32, u32)>) ->
 
 fn ladders() -> impl TypedValueParser<Value = Ladder> {
     let description = |ladder| match ladder {
-        Ladder::Off => "One object for all overlapping lifetimes",
+        Ladder::Off => "One object for each run of overlapping lifetimes",
         Ladder::Auto => {
             "Several objects if the model estimates a lower binning cost; only with --strategy optimal"
         }

@@ -19,7 +19,7 @@ use crate::values::{named, parse_bytes};
 /// Options of tensor plans.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TensorOptions {
-    /// The strategy that places tensors; `tileheap pack --help` describes the first 20
+    /// The strategy that places tensors
     #[arg(long, default_value = "auto", value_name = "NAME", value_parser = strategies())]
     pub(crate) strategy: Strategy,
     /// The policy that chooses between images and buffers [default: given if a file has texture scopes, else balanced]
@@ -43,13 +43,13 @@ pub(crate) struct TensorOptions {
     /// The tensors whose memory the caller supplies
     #[arg(long, value_name = "WHICH", value_delimiter = ',', value_parser = ["inputs", "outputs"])]
     pub(crate) external: Vec<String>,
-    /// Treatment of loop-carried values: avoid copies by unrolling, fail if a copy is needed, or always copy
+    /// Treatment of values that loops carry from one iteration to the next
     #[arg(long, default_value = "avoid", value_name = "RULE", value_parser = carry_rules())]
     pub(crate) carry: CarryRule,
     /// The maximum unroll count of a loop
     #[arg(long, default_value_t = 8, value_name = "COUNT")]
     pub(crate) unroll_limit: u32,
-    /// The values of dynamic dimensions to plan for: the largest in their ranges, or those of the example inputs
+    /// The values of dynamic dimensions to plan for
     #[arg(long, default_value = "ranges", value_name = "BOUND", value_parser = boundings())]
     pub(crate) bound: ShapeBound,
     /// The largest side of an image, in texels
@@ -166,27 +166,49 @@ pub(super) fn is_pool(strategy: Strategy) -> bool {
 
 /// Parses a storage policy by its name.
 pub(crate) fn policies() -> impl TypedValueParser<Value = &'static dyn StoragePolicy> {
-    named(POLICIES, StoragePolicy::name, None)
+    named(
+        POLICIES,
+        StoragePolicy::name,
+        Some(|policy| policy.description().trim_end_matches('.')),
+    )
 }
 
 fn carry_rules() -> impl TypedValueParser<Value = CarryRule> {
+    let description = |rule| match rule {
+        CarryRule::Avoid => "Unroll the loop up to --unroll-limit, otherwise copy",
+        CarryRule::Forbid => "Fail if a copy is needed",
+        CarryRule::Copy => "Always copy",
+    };
     let name = |rule| match rule {
         CarryRule::Avoid => "avoid",
         CarryRule::Forbid => "forbid",
         CarryRule::Copy => "copy",
     };
-    named([CarryRule::Avoid, CarryRule::Forbid, CarryRule::Copy], name, None)
+    let all = [CarryRule::Avoid, CarryRule::Forbid, CarryRule::Copy];
+    named(all, name, Some(description))
 }
 
 fn boundings() -> impl TypedValueParser<Value = ShapeBound> {
+    let description = |bounding| match bounding {
+        ShapeBound::Ranges => "The largest values in their ranges",
+        ShapeBound::Examples => "The values of the example inputs",
+    };
     let name = |bounding| match bounding {
         ShapeBound::Ranges => "ranges",
         ShapeBound::Examples => "examples",
     };
-    named([ShapeBound::Ranges, ShapeBound::Examples], name, None)
+    named(
+        [ShapeBound::Ranges, ShapeBound::Examples],
+        name,
+        Some(description),
+    )
 }
 
 /// Parses a strategy by its name.
 pub(crate) fn strategies() -> impl TypedValueParser<Value = Strategy> {
-    named(all_strategies(), PlacementStrategy::name, None)
+    named(
+        all_strategies(),
+        PlacementStrategy::name,
+        Some(|strategy| strategy.description().trim_end_matches('.')),
+    )
 }

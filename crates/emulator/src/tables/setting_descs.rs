@@ -126,7 +126,7 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "force",
         "Force",
-        "Emulates even if the driver has the extension",
+        "Emulates tile memory even if the driver supports VK_QCOM_tile_memory_heap",
         Kind::Bool(false),
     ),
     setting(
@@ -189,7 +189,7 @@ pub(crate) static EMULATOR_SETTINGS: &[SettingDesc] = &[
     setting(
         "log",
         "Log",
-        "Writes messages to standard error, or to logcat on Android, where this is the default",
+        "Writes messages to standard error, or to logcat on Android; enabled by default only on Android",
         Kind::Bool(false),
     ),
     setting(
@@ -230,7 +230,7 @@ pub(crate) static ALIASING_SETTINGS: &[SettingDesc] = &[
                 value(
                     "auto",
                     "Auto",
-                    "Beyond validation if validation is enabled above this layer, else all; this layer reports the same messages either way",
+                    "The same as all: validation checks none of this layer's rules",
                 ),
                 value("all", "All", "Every rule"),
                 value(
@@ -249,7 +249,7 @@ pub(crate) static ALIASING_SETTINGS: &[SettingDesc] = &[
     setting(
         "log",
         "Log",
-        "Writes messages to standard error, or to logcat on Android, where this is the default",
+        "Writes messages to standard error, or to logcat on Android; enabled by default only on Android",
         Kind::Bool(false),
     ),
     setting(

@@ -26,6 +26,10 @@ impl<S: PackingStrategy> PlacementStrategy for Offsets<S> {
         self.0.name()
     }
 
+    fn description(&self) -> &str {
+        self.0.description()
+    }
+
     fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems> {
         let mut packer = Packer::default();
         by_memory(items, memories, |offer| match offer.spill_capacity() {

@@ -16,6 +16,10 @@ impl PlacementStrategy for StorageIds {
         "storage-ids"
     }
 
+    fn description(&self) -> &str {
+        "The storage ids of the input."
+    }
+
     fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems> {
         place_objects(items, memories, entries)
     }

@@ -56,6 +56,11 @@ pub trait PlacementStrategy: fmt::Debug + Send + Sync {
     /// The name of the strategy, for the command line and messages.
     fn name(&self) -> &str;
 
+    /// Describes the strategy in one sentence.
+    fn description(&self) -> &str {
+        ""
+    }
+
     /// Places every item.
     ///
     /// # Errors

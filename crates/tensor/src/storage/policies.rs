@@ -87,6 +87,10 @@ impl StoragePolicy for BuffersOnly {
         "buffers"
     }
 
+    fn description(&self) -> &str {
+        "Only buffers."
+    }
+
     fn rule(&self, _: &PackedTensor<'_>) -> Result<LayoutRule, String> {
         Err("the policy uses only buffers".to_owned())
     }
@@ -97,6 +101,13 @@ impl StoragePolicy for GivenScopes {
         match self.0 {
             ConventionForm::Flat => "given",
             ConventionForm::Layered => "given-layered",
+        }
+    }
+
+    fn description(&self) -> &str {
+        match self.0 {
+            ConventionForm::Flat => "The texture scopes of the file, as 2D images.",
+            ConventionForm::Layered => "The texture scopes of the file, as layered images.",
         }
     }
 
@@ -111,6 +122,10 @@ impl StoragePolicy for GivenScopes {
 impl StoragePolicy for Adreno {
     fn name(&self) -> &str {
         "adreno"
+    }
+
+    fn description(&self) -> &str {
+        "TVM's rule for Adreno in Relay: 2D images where every reader accepts one."
     }
 
     fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String> {
@@ -128,6 +143,10 @@ impl StoragePolicy for Adreno {
 impl StoragePolicy for AdrenoLayered {
     fn name(&self) -> &str {
         "adreno-layered"
+    }
+
+    fn description(&self) -> &str {
+        "TVM's rule for Adreno in Relax: layered images, and buffers for weights and reductions."
     }
 
     fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String> {
@@ -169,6 +188,10 @@ fn has_window(tensor: &PackedTensor<'_>) -> bool {
 impl StoragePolicy for Balanced {
     fn name(&self) -> &str {
         "balanced"
+    }
+
+    fn description(&self) -> &str {
+        "2D images for weights, and for tensors that an operator reads as an image."
     }
 
     fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String> {

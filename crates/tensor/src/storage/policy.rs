@@ -53,6 +53,11 @@ pub trait StoragePolicy: fmt::Debug + Send + Sync {
     /// The name of the policy, for the command line.
     fn name(&self) -> &str;
 
+    /// Describes the policy in one sentence.
+    fn description(&self) -> &str {
+        ""
+    }
+
     /// The layout rule of a packed tensor, which has to pack the tensor's axis by 4.
     ///
     /// # Errors

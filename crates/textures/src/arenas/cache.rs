@@ -29,7 +29,7 @@ impl Arenas {
     /// The policy with default parameters.
     pub const DESC: PolicyDesc<'static> = PolicyDesc::new(
         "arenas",
-        "One arena per block size; the walls between arenas move according to their temperature (Blow 1998).",
+        "One arena per block size; the walls between arenas move according to the arenas' temperatures (Blow 1998).",
         &create::<false>,
     )
     .with_parameters(ArenasDesc::PARAMETERS)

@@ -66,7 +66,7 @@ impl ArenasDesc {
             "margin",
             100,
             1 << 20,
-            "how much cooler than an arena a side must be on average before the arena grows to that side, in thousandths of a degree",
+            "how far a side's average temperature must be below an arena's before the arena grows to that side, in thousandths of a degree",
         ),
         Parameter::number(
             "bonus",
@@ -108,13 +108,13 @@ impl ArenasDesc {
             "idle-victim",
             0,
             &["oldest", "any"],
-            "texture to evict from a full arena if some of its textures are inactive: the oldest, or any",
+            "texture to evict from a full arena that has inactive textures: the least recently used (oldest), or a random one (any)",
         ),
         Parameter::number(
             "damping",
             8,
             1 << 20,
-            "number of updates during which moving a wall back needs twice the margin",
+            "number of updates after a wall has moved during which moving it back needs twice the margin",
         ),
     ];
 

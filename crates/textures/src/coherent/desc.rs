@@ -33,7 +33,7 @@ impl CoherentDesc {
             "search-blocks",
             48,
             1 << 16,
-            "maximum number of blocks or textures that a search visits",
+            "maximum number of textures that a search for victims visits, and of blocks that a search for memory to compact visits after its first match",
         ),
         Parameter::number(
             "accepted-cost",

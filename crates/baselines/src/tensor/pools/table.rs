@@ -12,18 +12,31 @@ use super::token::TokenRule;
 #[derive(Clone, Copy, Debug)]
 pub struct Pool {
     name: &'static str,
+    description: &'static str,
     assign: fn(&[&SpaceItem]) -> ObjectPool,
 }
 
 impl Pool {
-    const fn new(name: &'static str, assign: fn(&[&SpaceItem]) -> ObjectPool) -> Pool {
-        Pool { name, assign }
+    const fn new(
+        name: &'static str,
+        description: &'static str,
+        assign: fn(&[&SpaceItem]) -> ObjectPool,
+    ) -> Pool {
+        Pool {
+            name,
+            description,
+            assign,
+        }
     }
 }
 
 impl PlacementStrategy for Pool {
     fn name(&self) -> &str {
         self.name
+    }
+
+    fn description(&self) -> &str {
+        self.description
     }
 
     fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems> {
@@ -33,43 +46,83 @@ impl PlacementStrategy for Pool {
 
 /// Every pool rule.
 pub static POOLS: [Pool; 13] = [
-    // ExecuTorch's document: the free object closest in size, otherwise a new one.
-    Pool::new("executorch-document", executorch::document),
+    Pool::new(
+        "executorch-document",
+        "ExecuTorch's documented rule: the free object closest in size, otherwise a new one.",
+        executorch::document,
+    ),
     EXECUTORCH_OBJECTS,
     TOKEN_RFC,
-    // TVM: the same with the first image planner that shipped.
-    Pool::new("token-first", |items| tokens(items, TokenRule::First, true)),
+    Pool::new(
+        "token-first",
+        "TVM: like `token-rfc`, with the first image planner that shipped.",
+        |items| tokens(items, TokenRule::First, true),
+    ),
     TOKEN_LATER,
-    // TVM: only bytes, also for images.
-    Pool::new("token-1d", |items| tokens(items, TokenRule::Later, false)),
+    Pool::new("token-1d", "TVM: blocks of bytes, also for images.", |items| {
+        tokens(items, TokenRule::Later, false)
+    }),
     LITERT_NAIVE,
-    // LiteRT: objects of exactly the size.
-    Pool::new("litert-equality", |items| lite(items, Rule::Equality)),
-    // LiteRT: in the order of lifetime starts.
-    Pool::new("litert-in-order", |items| lite(items, Rule::InOrder)),
+    Pool::new(
+        "litert-equality",
+        "LiteRT: a free object of exactly the tensor's size, otherwise a new one.",
+        |items| lite(items, Rule::Equality),
+    ),
+    Pool::new(
+        "litert-in-order",
+        "LiteRT: objects in the order in which lifetimes begin.",
+        |items| lite(items, Rule::InOrder),
+    ),
     LITERT_MIN_COST_FLOW,
-    // LiteRT: the task with the most bytes first.
-    Pool::new("litert-by-breadth", |items| lite(items, Rule::ByBreadth)),
-    // LiteRT: by size, then by distance in time.
-    Pool::new("litert-by-size", |items| lite(items, Rule::BySize)),
+    Pool::new(
+        "litert-by-breadth",
+        "LiteRT: the tensors of the step with the most bytes first.",
+        |items| lite(items, Rule::ByBreadth),
+    ),
+    Pool::new(
+        "litert-by-size",
+        "LiteRT: by size, then by distance in time.",
+        |items| lite(items, Rule::BySize),
+    ),
     LITERT_BEST,
 ];
 
 /// ExecuTorch's implemented rule without overlapping allocations, which its Vulkan delegate uses.
-pub const EXECUTORCH_OBJECTS: Pool = Pool::new("executorch-objects", executorch::objects);
+pub const EXECUTORCH_OBJECTS: Pool = Pool::new(
+    "executorch-objects",
+    "ExecuTorch's implemented rule without overlapping allocations, as in its Vulkan delegate.",
+    executorch::objects,
+);
 
 /// TVM: buffers in blocks that are larger or smaller by at most a factor of 16; images by the RFC's text (least added area, then least waste).
-pub const TOKEN_RFC: Pool = Pool::new("token-rfc", |items| tokens(items, TokenRule::Rfc, true));
+pub const TOKEN_RFC: Pool = Pool::new(
+    "token-rfc",
+    "TVM: buffers in blocks of at most 16 times or at least a 16th of their size; images by the RFC's text.",
+    |items| tokens(items, TokenRule::Rfc, true),
+);
 
 /// TVM: like [`TOKEN_RFC`], with the later image planner, which compares axis by axis.
-pub const TOKEN_LATER: Pool = Pool::new("token-later", |items| tokens(items, TokenRule::Later, true));
+pub const TOKEN_LATER: Pool = Pool::new(
+    "token-later",
+    "TVM: like `token-rfc`, with the later image planner, which compares axis by axis.",
+    |items| tokens(items, TokenRule::Later, true),
+);
 
 /// LiteRT: one object per tensor.
-pub const LITERT_NAIVE: Pool = Pool::new("litert-naive", |items| lite(items, Rule::Naive));
+pub const LITERT_NAIVE: Pool = Pool::new("litert-naive", "LiteRT: one object per tensor.", |items| {
+    lite(items, Rule::Naive)
+});
 
 /// LiteRT: a minimum-cost flow decides which tensors share an object.
-pub const LITERT_MIN_COST_FLOW: Pool =
-    Pool::new("litert-min-cost-flow", |items| lite(items, Rule::MinCostFlow));
+pub const LITERT_MIN_COST_FLOW: Pool = Pool::new(
+    "litert-min-cost-flow",
+    "LiteRT: a minimum-cost flow decides which tensors share an object.",
+    |items| lite(items, Rule::MinCostFlow),
+);
 
 /// LiteRT: the better of `litert-by-breadth` and `litert-by-size`.
-pub const LITERT_BEST: Pool = Pool::new("litert-best", |items| lite(items, Rule::Best));
+pub const LITERT_BEST: Pool = Pool::new(
+    "litert-best",
+    "LiteRT: the better of `litert-by-breadth` and `litert-by-size`.",
+    |items| lite(items, Rule::Best),
+);
