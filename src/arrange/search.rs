@@ -477,7 +477,7 @@ mod tests {
         assert!(padded > 0);
     }
 
-    /// An arrangement found at another size never makes the result worse, with many strips or with few.
+    /// An arrangement found at another size, or by a longer search, never makes the result worse, with many steps or with few.
     #[test]
     fn arrangements_of_other_sizes_are_tried() {
         let file = "granite_deferred_taa_bloom.json";

@@ -25,7 +25,7 @@ pub struct SearchResult {
     /// Lower bound on the bytes moved by resources that tile memory cannot hold: external, history and copied ones, or all of them without a tile
     /// heap.
     pub fixed: Bytes,
-    /// The passes that use or keep resources that the tile heap could hold one by one, but not all at once; in descending order of bytes.
+    /// The passes that use or keep resources that the tile heap could hold individually, but not all at once; in descending order of bytes.
     pub crowded: Vec<CrowdedPass>,
     /// The difference between the share and the cap, by cause, in descending order of bytes.
     pub shortfalls: Vec<Shortfall>,

@@ -43,7 +43,7 @@ pub(super) fn savings_are_traffic(frame: &Frame) -> bool {
 }
 
 /// The only render pass that uses a transient resource, if it uses the resource only as an attachment other than a resolve target, so that binning keeps it
-/// on chip. `None` with [`WindowRule::WholeFrame`]: published tables do not make this distinction.
+/// on chip. Always `None` with [`WindowRule::WholeFrame`].
 pub(crate) fn only_render_pass(frame: &Frame, id: ResourceId, windows: WindowRule) -> Option<PassId> {
     let first = frame.accesses_to(id).next()?.pass;
     let attached = |kind| {

@@ -85,7 +85,7 @@ impl DeviceState {
         let Some(&call) = self.lost.get() else {
             return Ok(());
         };
-        let (result, what) = (vk::Result::ERROR_DEVICE_LOST, "an earlier call");
+        let (result, what) = (vk::Result::ERROR_DEVICE_LOST, "the device in an earlier call");
         Err(RuntimeError::Vulkan {
             call,
             result,

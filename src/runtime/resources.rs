@@ -53,7 +53,7 @@ pub(super) struct Handles {
     pub(super) histories: Vec<History>,
     /// Per row of `Lowered::images`, its resident in the pool; unused for imported ones.
     residents: Vec<u32>,
-    /// Per view of a part of an imported image, the row of the image, its levels and layers, and the view.
+    /// Per view of a part of an imported image, the row of the image, the levels and layers of the part, and the view.
     pub(super) imported_views: Vec<(u32, SubresourceRange, vk::ImageView)>,
     /// Imports that the frame being recorded needs and that are still missing.
     pub(super) missing_imports: Vec<MissingImport>,

@@ -232,7 +232,7 @@ fn damaged_depth_resolves_are_refused() {
                     one.scopes.src_stages &= !vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT;
                 }
             },
-            "does not wait for `flat`",
+            "does not wait for the use of `flat`",
         ),
     ];
     for (features, damage, said) in cases {

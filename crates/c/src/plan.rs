@@ -173,7 +173,7 @@ pub struct PlanTotals {
     pub proved: vk::Bool32,
     /// The traffic of all resources with nothing in tile memory: the bytes that each access touches.
     pub traffic_bytes: u64,
-    /// The part of `trafficBytes` that belongs to resources that the rules allow in tile memory.
+    /// The part of `trafficBytes` that the executed frame does not move, or moves for resources that the rules allow in tile memory, whether they fit or not; with `TH_STRATEGY_OFF`, only the traffic that merged passes save.
     pub eligible_bytes: u64,
     /// The part of `trafficBytes` that stays on chip.
     pub on_chip_bytes: u64,

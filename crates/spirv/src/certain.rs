@@ -278,7 +278,7 @@ impl Regions<'_> {
         others == 0 || others == ImageOperands::LOD.bits() && first_level()
     }
 
-    /// Returns the texel at a coordinate of an image without layers and samples.
+    /// Returns the texel at a coordinate of an image that is neither arrayed nor multisampled.
     fn texel(&self, image: u32, coordinate: u32) -> Option<AccessRegion> {
         let module = self.indices.module;
         let variable = module

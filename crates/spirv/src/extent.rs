@@ -44,7 +44,7 @@ pub enum AccessRegion {
         /// The array that invocations index, if any.
         element: Option<ElementIndex>,
     },
-    /// A texel of level 0 of an image view without layers and samples, or of a texel buffer; unused coordinates are 0.
+    /// A texel of level 0 of an image view that is neither arrayed nor multisampled, or of a texel buffer; unused coordinates are 0.
     Texel([TexelIndex; 3]),
 }
 

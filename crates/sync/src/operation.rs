@@ -85,7 +85,7 @@ pub(crate) enum Limit {
 /// Source: "Synchronization", the scopes of `vkCmdPipelineBarrier2`; "Render Pass", `VkSubpassDependency`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Earlier {
-    /// All commands in submission order.
+    /// All earlier commands in submission order.
     All,
     /// Commands of a subpass.
     Within(Subpass),

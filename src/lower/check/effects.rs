@@ -134,7 +134,7 @@ pub(super) fn resolve_scope(checker: &Checker<'_>, index: usize) -> (S, A) {
     }
 }
 
-/// The uses of an attachment's parts by its resolve.
+/// Returns the reads of an attachment by its resolve, one for each part; none if it is not resolved.
 pub(super) fn resolve_of(checker: &Checker<'_>, index: usize) -> Vec<Use> {
     let (stages, access) = resolve_scope(checker, index);
     let of_part = |part| Use { part, stages, access };

@@ -192,17 +192,16 @@ fn check_dependencies(checker: &mut Checker<'_>, index: u32, instance: &Instance
             written.is_empty() || scopes.src_access.contains(written) && scopes.dst_access.contains(seen)
         };
         let all: Vec<Scopes> = between.map(|one| one.scopes).collect();
-        let rule = if !all.iter().any(ordered) {
-            LoweringRule::Execution
+        let (rule, lacks) = if !all.iter().any(ordered) {
+            (LoweringRule::Execution, "does not wait for")
         } else if !all.iter().any(|scopes| ordered(scopes) && visible(scopes)) {
-            LoweringRule::Memory
+            (LoweringRule::Memory, "has no memory dependency on")
         } else {
             continue;
         };
         let (name, resource) = (checker.pass(pass), checker.resource(later.resource));
-        let message = format!(
-            "subpass {to} of pass `{name}` does not wait for `{resource}`, which subpass {from} uses"
-        );
+        let message =
+            format!("subpass {to} of pass `{name}` {lacks} the use of `{resource}` in subpass {from}");
         checker.report(rule, message);
     }
 }

@@ -335,7 +335,7 @@ fn stored(checker: &Checker<'_>) -> Bytes {
     of_tile.map(|placement| placement.size).fold(Bytes::ZERO, add)
 }
 
-/// Returns true if only one render pass uses the resource, as an attachment; published tables do not make this distinction.
+/// Returns true if only one render pass uses the resource, and only as an attachment; always false with [`WindowRule::WholeFrame`].
 fn in_one_render_pass(plan: &Plan, frame: &Frame, resource: ResourceId) -> bool {
     let mut uses = frame
         .accesses()

@@ -312,7 +312,7 @@ fn ladders() -> impl TypedValueParser<Value = Ladder> {
         Ladder::Auto => {
             "Several objects if the model estimates a lower binning cost; only with --strategy optimal"
         }
-        Ladder::Always => "Several objects wherever they bind fewer bytes",
+        Ladder::Always => "Several objects wherever that binds fewer bytes",
     };
     named(Ladder::ALL, Ladder::name, Some(description))
 }

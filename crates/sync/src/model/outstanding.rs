@@ -35,7 +35,7 @@ pub struct OutstandingAccess {
     pub first: u64,
     /// The byte after the last accessed one; for images with optimal tiling, the byte after the image.
     pub end: u64,
-    /// For each point, true if work that waits for it, by barrier or semaphore, is ordered after the access and sees its writes as available.
+    /// For each point, true if work that waits for it, by barrier or semaphore, is ordered after the access, and the access's writes are available by then.
     pub is_covered: Vec<bool>,
 }
 

@@ -363,7 +363,7 @@ impl Run<'_> {
             self.accesses += (1 + operator.inputs.len()) * (1 + operator.outputs.len());
             if self.accesses > MAX_ACCESSES {
                 return Err(self.file.wrong(format!(
-                    "the operators of the file have more than {MAX_ACCESSES} pairs of an input and an output"
+                    "the sum of (inputs + 1) * (outputs + 1) over the operators that the model runs exceeds {MAX_ACCESSES}"
                 )));
             }
             for &input in &operator.inputs {

@@ -75,7 +75,7 @@ impl Convention {
         Flattening { layers, rows }
     }
 
-    /// The layout rule of a shape of `rank` axes, the last of which is 4 lanes.
+    /// The layout rule for a shape of `rank` axes, the last of which is 4 lanes.
     pub fn rule(self, rank: usize, generation: ConventionForm) -> LayoutRule {
         LayoutRule {
             storage: match generation {

@@ -210,7 +210,7 @@ impl Entered {
         failed
     }
 
-    /// Fails this call for a reason that the test did not set.
+    /// Records that this call fails with a result that the test did not request; returns the result.
     pub(super) fn refuse(&mut self, result: vk::Result) -> vk::Result {
         let function = self.function;
         self.journal.push(Call::Failed { function, result });

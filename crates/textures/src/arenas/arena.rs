@@ -30,7 +30,7 @@ pub(super) struct Arena {
     pub(super) recent: Temperature,
     /// The side for new textures: the cooler one.
     pub(super) side: ArenaSide,
-    /// The arena's walls when they were last reported.
+    /// The arena's first byte and the byte after it, as last reported.
     pub(super) logged: (Bytes, Bytes),
 }
 

@@ -73,9 +73,11 @@ pub struct Coherent {
     /// The first resident texture, by recency, that this frame requested.
     pub(super) first_now: u32,
     pub(super) frame: u32,
-    /// Numbers of textures: those that the last frame requested, those that this frame has requested, and those that both have.
+    /// Number of textures that the last frame requested.
     pub(super) before: u64,
+    /// Number of textures that this frame has requested.
     pub(super) requested: u64,
+    /// Number of textures that both frames have requested.
     pub(super) returned: u64,
     /// The position in the last frame before which textures are overdue if this frame has not requested them.
     pub(super) passed: u64,

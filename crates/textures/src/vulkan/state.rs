@@ -174,7 +174,7 @@ impl Drop for TextureCache {
     }
 }
 
-/// A move of a texture: from one image to another, through the buffer.
+/// A move of a texture: from one image to another, through [`Moves::buffer`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Move {
     pub(super) from: vk::Image,

@@ -24,7 +24,7 @@ use crate::tables::messages::MessageId;
 /// Maximum number of mistakes that are remembered.
 const MAX_MISTAKES: usize = 1 << 14;
 
-/// A rule that a kind of command breaks with certain resources.
+/// A broken rule, with the kinds of commands involved and the resources that they use; equal mistakes are repetitions.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Mistake {
     verdict: Certainty,
