@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""check-links.py [FOLDER]: checks that links between Markdown files have their targets, files and headings, and that the files which the tables of
+"""check-links.py [FOLDER]: checks that the files and headings that links between Markdown files name exist, and that the files which the tables of
 FOLDER/README.md name in their first column exist. Without FOLDER it checks the links of all files that git tracks.
 """
 

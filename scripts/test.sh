@@ -5,8 +5,8 @@
 #
 # --all adds: the examples' pictures, the runtime's tests under the aliasing layer, the emulator's profile `hostile` on this machine's lavapipe, the
 # emulator's own tests below validation, random recordings under synchronization validation and the aliasing layer, the wrong order of layers, the
-# emulator's archive, Debian's programs and ANGLE on the emulator, the comparison with other planners.
-# --matrix runs the rest instead: the emulator with six of its profiles on two drivers, the examples' pictures without layers, the library without
+# emulator's archive, third-party programs under the three layers, ANGLE on the emulator, the comparison with other planners.
+# --matrix runs the rest instead: the emulator with six of its profiles, each on one of two drivers, the examples' pictures without layers, the library without
 # features, the C library with Clang and as released, the C++ programs under sanitizers and valgrind, the archive on a Debian without Rust, the Python package as
 # released, two minutes of ANGLE, 100,000 programs for the synchronization model, 10,000 random frames, 12,000 random recordings, two minutes of
 # fuzzing, the packages of all published crates.

@@ -89,7 +89,7 @@ strategies! {
     HillClimb "hill-climb" Method::Improve(Packer::climb_from_size);
     /// Merges items that exactly fill a rectangle of time and bytes, and searches the reduced problem.
     Glue "glue" Method::Improve(Packer::search_glued);
-    /// Only the exact search.
+    /// Exact search, without the cheap rules first.
     Exact "exact" Method::Prove { rules_first: false };
     /// Runs greedy-by-size, greedy-by-breadth, first-fit-by-birth and best-fit-by-birth until one reaches the lower bound, for planners with a budget of microseconds.
     Quick "quick" Method::Once(|packer, problem| {

@@ -16,7 +16,7 @@ use crate::input::{read_text, shown};
 use crate::output::Output;
 use crate::values::FailOn;
 
-/// Check the synchronization that a captured frame recorded
+/// Check the synchronization recorded in a captured frame
 #[derive(Debug, Args)]
 #[command(long_about = include_str!("about/check_frame.txt"))]
 #[command(after_help = include_str!("help/check_frame.txt"))]

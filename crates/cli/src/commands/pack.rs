@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// The size of the block: 8355840, 18MiB, 8.5MB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
     capacity: Option<Bytes>,
-    /// The strategy that finds offsets
+    /// The strategy that finds offsets; only for tables
     #[arg(long, default_value = "auto", value_parser = strategies(), conflicts_with = "select")]
     strategy: &'static dyn PackingStrategy,
     /// Limit the search to a number of steps; a million takes a second or two [default: 400000; with --time, no limit]
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     /// Limit the search to a time: 500ms, 2s, 1min. More time can give a better answer, and the answer depends on the machine
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     time: Option<Duration>,
-    /// Place the items with the greatest total weight, and omit the others; needs --capacity
+    /// Place the items with the greatest total weight, and omit the others; needs --capacity and a column `weight`
     #[arg(long)]
     select: bool,
     /// Write a proof of the lower bound, or that the items do not fit, to a file that `tileheap check` verifies

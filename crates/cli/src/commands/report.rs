@@ -46,10 +46,10 @@ use crate::values::{Sweep, parse_bytes};
 #[command(long_about = include_str!("about/report.txt"))]
 #[command(after_help = include_str!("help/report.txt"))]
 pub(crate) struct Arguments {
-    /// Frames, plans, sweeps, tensor graphs, texture traces, replays, traces of the emulator; - for standard input
+    /// Frames, plans, sweeps, tensor graphs, records and plans, texture traces, replays, traces of the emulator; - for standard input
     #[arg(required = true, value_hint = ValueHint::FilePath)]
     inputs: Vec<PathBuf>,
-    /// Write the page to a file; required if standard output is a terminal
+    /// Write the page to a file [default: standard output, unless that is a terminal; with --svg or --png, no page]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
     /// Write the charts as an SVG image
@@ -61,7 +61,7 @@ pub(crate) struct Arguments {
     /// Use dark colors for the PNG; the page and SVG follow the viewer's color scheme
     #[arg(long, requires = "png")]
     dark: bool,
-    /// The results that the page shows in addition to the plan: advice, and a sweep over heap sizes
+    /// The results that the page shows in addition to the plan: advice, and a sweep (see --sweep)
     #[arg(long, value_enum, default_value_t, help_heading = "Frames")]
     detail: Detail,
     /// The range of the sweep: heap=2MiB..24MiB, size=640x360..2560x1440 or repeat=0..6MB [default: heap sizes from a quarter to three times the
@@ -75,7 +75,7 @@ pub(crate) struct Arguments {
     /// The strategy that places tensors (see `tileheap tensors --help`)
     #[arg(long, default_value = "auto", value_name = "NAME", hide_possible_values = true, value_parser = tensor_strategies(), help_heading = "Tensors")]
     tensor_strategy: crate::networks::options::Strategy,
-    /// The policy that chooses between images and buffers [default: given if a file has texture scopes, else balanced]
+    /// The policy that chooses between images and buffers [default: `given` if a file has texture scopes, else `balanced`]
     #[arg(long, value_name = "NAME", value_parser = storage_policies(), help_heading = "Tensors")]
     storage: Option<&'static dyn tileheap_tensor::StoragePolicy>,
     /// The memory budget of a texture cache: 2097152, 2MiB; or the memories of a network in order of preference: sram=1MiB,dram

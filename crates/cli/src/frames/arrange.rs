@@ -33,10 +33,12 @@ pub(crate) struct Limits {
     /// Changes that the search for arrangements may make, separated by commas [default: order,merge,fuse,strips]
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = named(KINDS, |kind| kind.0, Some(|kind| kind.1)))]
     allow: Option<Vec<(&'static str, &'static str)>>,
-    /// Maximum number of pixels shaded, relative to the frame as described; strips overlap, so they need more than 1 [default: 1.5]
+    /// Maximum number of texels that passes compute, relative to the frame as described; strips with halos compute some texels repeatedly, so they
+    /// need more than 1 [default: 1.5]
     #[arg(long, value_name = "FACTOR", value_parser = parse_factor)]
     shaded: Option<f64>,
-    /// Cost of each additional execution of a pass, in bytes of traffic, instead of the declared cost unless that is 0; at most 1 TiB
+    /// Cost of each additional execution of a pass, in bytes of traffic; replaces the measured and declared costs, but passes that declare 0
+    /// stay free; at most 1 TiB
     #[arg(long, value_name = "SIZE", value_parser = parse_repeat_cost)]
     pub(crate) repeat_cost: Option<Bytes>,
     /// Limit each search for arrangements to a time: 500ms, 2s. The result then depends on the machine
@@ -75,11 +77,11 @@ const KINDS: [(&str, &str); 7] = [
     ("strips", "Run passes strip by strip"),
     (
         "format",
-        "Use narrower formats; a channel of more than 10 bits keeps at least 10",
+        "Use narrower formats; color and depth channels of more than 10 bits keep at least 10, alpha may be narrowed to 2 bits or dropped",
     ),
     (
         "extent",
-        "Use smaller images, together with those attached in the same passes, down to half of each dimension",
+        "Shrink images, and those attached with them, to three quarters or half of their width and height",
     ),
     ("usage", "Remove a use that keeps a resource off chip"),
 ];

@@ -65,7 +65,7 @@ pub(crate) struct FrameOptions {
     /// Split lifetimes: keep the first part in tile memory if that saves more than storing the resource afterwards costs; only with --strategy optimal
     #[arg(long)]
     pub(crate) split: bool,
-    /// Use measured savings per access from a JSON file ("format": "tileheap-weights"), instead of the model's
+    /// Use measured savings per pass and resource from a JSON file ("format": "tileheap-weights"), instead of the model's
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) weights: Option<PathBuf>,
     /// Plan the frame even if the device cannot run it, and list the rules that it breaks
@@ -84,7 +84,7 @@ pub(crate) struct FrameOptions {
 /// Assumptions about a frame's reads.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AssumedReach {
-    /// Read assumptions from a JSON file: how far from its own pixel each read reaches, which buffers are lists per tile, and the cost of repeating each pass. The file covers one frame,
+    /// Read assumptions from a JSON file: how far from its own pixel each read reaches, which buffers hold a list for each tile, and the cost of repeating each pass. The file covers one frame,
     /// or several by file name. Every pass can then run in strips
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     assume_reach: Option<PathBuf>,

@@ -22,13 +22,13 @@ pub(crate) struct TensorOptions {
     /// The strategy that places tensors
     #[arg(long, default_value = "auto", value_name = "NAME", value_parser = strategies())]
     pub(crate) strategy: Strategy,
-    /// The policy that chooses between images and buffers [default: given if a file has texture scopes, else balanced]
+    /// The policy that chooses between images and buffers [default: `given` if a file has texture scopes, else `balanced`]
     #[arg(long, value_name = "NAME", value_parser = policies())]
     pub(crate) policy: Option<&'static dyn StoragePolicy>,
     /// Memories in order of preference: sram=1MiB,dram
     #[arg(long, value_name = "NAME=SIZE", value_delimiter = ',')]
     pub(crate) memory: Vec<String>,
-    /// Keep the tensors with the most traffic in on-chip memory of this size, the rest elsewhere; also show the traffic kept by other sizes
+    /// Keep as much traffic as possible in on-chip memory of this size, the rest elsewhere; also show the traffic kept by other sizes
     #[arg(long, value_name = "SIZE", conflicts_with = "memory", value_parser = parse_bytes)]
     pub(crate) on_chip: Option<Bytes>,
     /// Never reuse an operand's memory for the output of the same operator
@@ -46,7 +46,7 @@ pub(crate) struct TensorOptions {
     /// Treatment of values that loops carry from one iteration to the next
     #[arg(long, default_value = "avoid", value_name = "RULE", value_parser = carry_rules())]
     pub(crate) carry: CarryRule,
-    /// The maximum unroll count of a loop
+    /// The maximum unroll factor of a loop
     #[arg(long, default_value_t = 8, value_name = "COUNT")]
     pub(crate) unroll_limit: u32,
     /// The values of dynamic dimensions to plan for
@@ -175,8 +175,10 @@ pub(crate) fn policies() -> impl TypedValueParser<Value = &'static dyn StoragePo
 
 fn carry_rules() -> impl TypedValueParser<Value = CarryRule> {
     let description = |rule| match rule {
-        CarryRule::Avoid => "Unroll the loop up to --unroll-limit, otherwise copy",
-        CarryRule::Forbid => "Fail if a copy is needed",
+        CarryRule::Avoid => {
+            "Avoid copies: unroll loops if necessary, up to --unroll-limit; copy only what still needs it"
+        }
+        CarryRule::Forbid => "Like avoid, but fail if a copy remains",
         CarryRule::Copy => "Always copy",
     };
     let name = |rule| match rule {

@@ -146,7 +146,7 @@ impl StoragePolicy for AdrenoLayered {
     }
 
     fn description(&self) -> &str {
-        "TVM's rule for Adreno in Relax: layered images, and buffers for weights and reductions."
+        "TVM's rule for Adreno in Relax: layered images, and buffers for weights and operands of reductions."
     }
 
     fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String> {
@@ -191,7 +191,7 @@ impl StoragePolicy for Balanced {
     }
 
     fn description(&self) -> &str {
-        "2D images for weights, and for tensors that an operator reads as an image."
+        "2D images for weights, and for tensors that an operator reads as an image, unless their rows are single texels."
     }
 
     fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String> {

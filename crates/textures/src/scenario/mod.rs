@@ -104,12 +104,12 @@ impl Scenario {
             ),
             Scenario::DoubleLoad => (
                 "double-load",
-                "About 340 textures of 32 x 32 in every frame: twice as many as their arena holds if nine arenas share 2 MiB",
+                "About 340 textures of 32 x 32 in every frame: twice as many as their arena holds if nine arenas share 2 MiB equally",
                 |scene| scene.double_load(),
             ),
             Scenario::Mixed => (
                 "mixed",
-                "Irregular sizes that fit no size class, constantly replaced by larger and smaller ones",
+                "Textures of irregular sizes that fit no size class; every ten frames, a tenth is replaced by others",
                 |scene| scene.mixed(),
             ),
             Scenario::Flight => (

@@ -70,7 +70,7 @@ pub static POOLS: [Pool; 13] = [
     ),
     Pool::new(
         "litert-in-order",
-        "LiteRT: objects in the order in which lifetimes begin.",
+        "LiteRT: tensors in the order in which their lifetimes begin, each in the free object closest in size.",
         |items| lite(items, Rule::InOrder),
     ),
     LITERT_MIN_COST_FLOW,
@@ -81,7 +81,7 @@ pub static POOLS: [Pool; 13] = [
     ),
     Pool::new(
         "litert-by-size",
-        "LiteRT: by size, then by distance in time.",
+        "LiteRT: largest first, then closest in time to the tensors of an object.",
         |items| lite(items, Rule::BySize),
     ),
     LITERT_BEST,
@@ -97,7 +97,7 @@ pub const EXECUTORCH_OBJECTS: Pool = Pool::new(
 /// TVM: buffers in blocks that are larger or smaller by at most a factor of 16; images by the RFC's text (least added area, then least waste).
 pub const TOKEN_RFC: Pool = Pool::new(
     "token-rfc",
-    "TVM: buffers in blocks of at most 16 times or at least a 16th of their size; images by the RFC's text.",
+    "TVM: buffers in blocks of a 16th to 16 times their size; images by the RFC's text.",
     |items| tokens(items, TokenRule::Rfc, true),
 );
 
