@@ -233,5 +233,5 @@ fi
 
 status=0
 summarize || status=$?
-$all || $matrix || say "Left to --all: the programs of examples, the profile \`hostile\`, the emulator's own tests below validation, the wrong order of layers, Debian's programs, ANGLE, the comparison; to --matrix: other profiles and drivers, releases, fuzzing."
+$all || $matrix || say "Left to --all: the programs of examples, the profile \`hostile\`, the emulator's own tests below validation, the wrong order of layers, third-party programs, ANGLE, the comparison; to --matrix: other profiles and drivers, releases, fuzzing."
 exit "$status"
