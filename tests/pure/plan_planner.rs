@@ -536,7 +536,8 @@ fn the_reason_for_a_dedicated_allocation_is_what_the_driver_asks_for() {
         }
         let plan = case.plan(&options);
         let ids = case.frame.resource_ids();
-        let dedicated = ids.filter(|id| plan.memory_of(*id) == Some(MemoryKind::Dedicated));
+        let reason = |id: &ResourceId| plan.resources[id.index()].reason;
+        let dedicated = ids.filter(|id| matches!(reason(id), PlacementReason::Dedicated(_)));
         let reasons: Vec<String> = dedicated.map(|id| plan.reason_text(id)).collect();
         assert!(!reasons.is_empty());
         for reason in reasons {

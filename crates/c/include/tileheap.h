@@ -1194,7 +1194,7 @@ typedef struct ThPlanTotals {
     VkBool32 proved;
     /** The traffic of all resources with nothing in tile memory: the bytes that each access touches. */
     uint64_t trafficBytes;
-    /** The part of `trafficBytes` that belongs to resources that the rules allow in tile memory. */
+    /** The part of `trafficBytes` that the executed frame does not move, or moves for resources that the rules allow in tile memory, whether they fit or not; with `TH_STRATEGY_OFF`, only the traffic that merged passes save. */
     uint64_t eligibleBytes;
     /** The part of `trafficBytes` that stays on chip. */
     uint64_t onChipBytes;
@@ -1226,7 +1226,7 @@ typedef struct ThTraffic {
     uint64_t merges;
     /** The number of computed texels, as a multiple of the number in the described frame. */
     double shaded;
-    /** The share of `described` that stays on chip, costs included; 1 for all of it. */
+    /** The share of `described` that stays on chip, after deducting the costs; 1 for all of it. */
     double share;
 } ThTraffic;
 

@@ -91,7 +91,7 @@ fn pedantic_findings_are_counted_unless_they_are_listed() {
 #[test]
 fn hidden_findings_and_gaps_are_both_mentioned() {
     let text = text("f", &report(vec![pedantic()], gaps()), false);
-    let summary = "  no certain or possible finding in the 5,310 accesses that could be checked; the others are listed below\n  1 finding by";
+    let summary = "  no certain or possible finding in the 5,310 accesses that could be checked; the others are listed below\n  1 pedantic finding";
     assert!(text.contains(summary), "{text}");
 }
 
