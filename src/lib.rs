@@ -109,7 +109,8 @@ pub use tileheap_units as units;
 /// Counts the allocations of unit tests.
 #[cfg(test)]
 #[global_allocator]
-static ALLOCATOR: tileheap_testkit::counting::Counting = tileheap_testkit::counting::Counting;
+static ALLOCATOR: tileheap_testkit::counting::CountingAllocator =
+    tileheap_testkit::counting::CountingAllocator;
 
 /// Compiles the README's example as a documentation test.
 #[cfg(all(doctest, feature = "runtime"))]

@@ -167,7 +167,7 @@ pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> Result<Requirements, 
 ///
 /// # Errors
 /// [`tileheap_device::Error::ResourceTooLarge`] if a resource is larger than `maxMemoryAllocationSize` or 1 TiB.
-pub fn raw(
+pub fn estimate_unpadded(
     frame: &Frame,
     profile: &DeviceProfile,
     tile_claims: &[Option<bool>],

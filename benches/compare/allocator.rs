@@ -59,7 +59,7 @@ fn compare_on(rows: &mut Rows, context: &Context) {
 }
 
 fn row(rows: &mut Rows, context: &Context, case: &str, frame: &Frame) -> tileheap::Result<()> {
-    let tile = context.tile();
+    let tile = context.runtime();
     let needs = tile.measure(frame)?;
     let options = PlanOptions {
         strategy: ResidencyStrategy::Off,
@@ -107,7 +107,7 @@ fn with_allocator(
     placements: &[&Placement],
     free: bool,
 ) -> f64 {
-    let capabilities = context.tile().capabilities();
+    let capabilities = context.runtime().capabilities();
     let desc = AllocatorCreateDesc {
         instance: context.instance().clone(),
         device: context.device().clone(),
@@ -117,7 +117,7 @@ fn with_allocator(
         allocation_sizes: Default::default(),
     };
     let mut allocator = Allocator::new(&desc).expect("an allocator");
-    let ordinary = context.tile().profile().ordinary_type_bits();
+    let ordinary = context.runtime().profile().ordinary_type_bits();
     let mut ends = BTreeMap::new();
     let mut live: Vec<(Span, Allocation)> = Vec::new();
     for pass in frame.pass_ids() {

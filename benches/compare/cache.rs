@@ -1,7 +1,7 @@
 //! Compares the policies of texture caches by the bytes that they upload.
 
 use tileheap_baselines::textures::ALL;
-use tileheap_testkit::contest::{BELADY, Field, LOWER_BOUND};
+use tileheap_testkit::contest::{BELADY, ContestDesc, LOWER_BOUND};
 use tileheap_textures::scenario::Scenario;
 
 use crate::rows::{Better, Rows, Side, Table, Unit};
@@ -21,7 +21,7 @@ pub(crate) fn compare(rows: &mut Rows) {
     } else {
         (240, &[50, 80, 105])
     };
-    let field = Field {
+    let contest = ContestDesc {
         policies: &ALL,
         belady: true,
         seeds: 0..1,
@@ -30,7 +30,7 @@ pub(crate) fn compare(rows: &mut Rows) {
     for scenario in Scenario::ALL {
         for &budget in budgets {
             let case = format!("{}, {budget} % of the working set", scenario.name());
-            for (name, cell) in field.contest(scenario, budget) {
+            for (name, cell) in contest.contest(scenario, budget) {
                 let side = match name {
                     LOWER_BOUND | BELADY => Side::LowerBound,
                     "coherent" | "coherent-still" => Side::Ours,

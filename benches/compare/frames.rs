@@ -152,9 +152,9 @@ pub(crate) fn compare(rows: &mut Rows) {
             let case = format!("{name}, {passes} passes, {resources} resources");
             rows.add(&case, "first version", Side::Baseline, first);
             rows.add(&case, "now", Side::Ours, Some(rows.microseconds(&mut *run)));
-            let before = counting::so_far();
+            let before = counting::allocation_count();
             run();
-            allocations.push((case, counting::so_far() - before));
+            allocations.push((case, counting::allocation_count() - before));
         };
         step("describe and validate", described, &mut || {
             declare(&mut builder, &frame, frame.name());

@@ -20,10 +20,10 @@ mod tensors;
 use std::path::PathBuf;
 
 use rows::Rows;
-use tileheap_testkit::counting::Counting;
+use tileheap_testkit::counting::CountingAllocator;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// A function that measures the rows of a table.
 type Fill = fn(&mut Rows);

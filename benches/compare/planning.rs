@@ -7,7 +7,7 @@ use ash::vk;
 use tileheap::Checked;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::{Frame, import};
-use tileheap::measure::{Requirements, estimate, raw};
+use tileheap::measure::{Requirements, estimate, estimate_unpadded};
 use tileheap::plan::{DEFAULT_BUDGET, Ladder, Plan, PlanOptions, ResidencyStrategy, WindowRule, plan};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
@@ -101,7 +101,7 @@ fn published(heaps: &[u64]) -> Vec<Case> {
         let imported = import::import_sized(&text, vk::Extent2D { width, height }).expect("a frame");
         for &heap in heaps {
             let profile = profile(heap);
-            let needs = raw(
+            let needs = estimate_unpadded(
                 &imported.frame,
                 &profile,
                 &imported.claims,

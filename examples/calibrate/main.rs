@@ -69,8 +69,12 @@ fn run(args: &Args) -> Result<()> {
     let mut without = desc.clone();
     without.without |= Capabilities::TILE_MEMORY;
     let messages = with_contexts(&[&without, &desc, &desc, &desc], Vec::new(), &|contexts| {
-        if contexts[1].tile().profile().tile.is_none() {
-            let missing = contexts[1].support().missing().iter().map(ToString::to_string);
+        if contexts[1].runtime().profile().tile.is_none() {
+            let missing = contexts[1]
+                .support()
+                .missing_requirements()
+                .iter()
+                .map(ToString::to_string);
             return Err(no_tile_memory(missing.collect::<Vec<_>>().join(", ")));
         }
         calibrate(args, contexts)
@@ -103,7 +107,7 @@ const COPIED: Bytes = Bytes::mib(32);
 
 /// Measures on four devices: without tile memory, with the feature enabled, with tile memory allocated, and with it bound.
 fn calibrate(args: &Args, contexts: &[&Context]) -> Result<()> {
-    let [off, enabled, allocated, tile] = [0, 1, 2, 3].map(|number| contexts[number].tile());
+    let [off, enabled, allocated, tile] = [0, 1, 2, 3].map(|number| contexts[number].runtime());
     let heap = tile.profile().tile.map_or(Bytes::ZERO, |heap| heap.size);
     let extent = args.size.unwrap_or_else(|| largest(heap));
     let desc = WorkloadDesc {

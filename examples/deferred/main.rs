@@ -104,7 +104,7 @@ fn show(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<ValidationMessage>> {
     };
     window::run(window, desc, |context, screen, output| {
         let scene = Scene::build(args.seed);
-        let renderer = Renderer::new(context.tile(), scene, screen, output, renderer.clone())?;
+        let renderer = Renderer::new(context.runtime(), scene, screen, output, renderer.clone())?;
         println!("{}", renderer.plan());
         Ok(renderer)
     })
@@ -156,7 +156,7 @@ fn renderer_desc(args: &Args) -> Result<RendererDesc> {
 /// Renders to a file.
 fn render(args: &Args, context: &Context) -> Result<()> {
     let changes = args.toggle || args.dynamic_resolution;
-    let (tile, usual) = (context.tile(), if changes { toggle::FRAMES } else { 4 });
+    let (tile, usual) = (context.runtime(), if changes { toggle::FRAMES } else { 4 });
     let frames = args.frames.unwrap_or(usual);
     let scene = Scene::build(args.seed);
     let (objects, lights) = (scene.object_count(), scene.light_count());

@@ -115,7 +115,7 @@ fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
         model.name(),
         graph.nodes().len(),
         graph.tensors().len(),
-        context.tile().profile().name
+        context.runtime().profile().name
     );
     if let Some(limit) = args.tile {
         let ran = tile::run(context, &seeded, limit, args.dump_frame.as_deref())?;

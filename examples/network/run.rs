@@ -36,7 +36,7 @@ pub(crate) fn planned(
     storing: Storing,
     strategy: &dyn PlacementStrategy,
 ) -> Result<TensorPlan> {
-    let tile = context.tile();
+    let tile = context.runtime();
     let layouts = layouts(graph, storing)?;
     let needs = tileheap_tensor::vulkan::measure_tensors(tile, graph, &layouts)?;
     let granularity = tile.profile().limits.buffer_image_granularity;
@@ -61,7 +61,7 @@ impl<'a> Bench<'a> {
         values: &BTreeMap<TensorId, Vec<f32>>,
         rounds: &[(NodeId, u64)],
     ) -> Result<Bench<'a>> {
-        let tile = context.tile();
+        let tile = context.runtime();
         let network = Network::new(tile, graph, plan, values, KernelSet::new())?;
         let mut hosts = Vec::new();
         for &id in graph.inputs().iter().chain(graph.outputs()) {
@@ -86,11 +86,11 @@ impl<'a> Bench<'a> {
 
     /// Runs the network once; returns the time from submission to completion.
     pub(crate) fn run(&mut self) -> Result<Duration> {
-        let commands = OneShotCommands::begin(self.context.tile(), 0, "network")?;
-        let bound: Vec<_> = self.hosts.iter().map(|(id, host)| (*id, host.buffer())).collect();
+        let commands = OneShotCommands::begin(self.context.runtime(), 0, "network")?;
+        let bindings: Vec<_> = self.hosts.iter().map(|(id, host)| (*id, host.buffer())).collect();
         let run = NetworkRun {
             symbols: &[],
-            bound: &bound,
+            bindings: &bindings,
             decisions: &self.decisions,
         };
         // SAFETY: recording on a queue that supports compute; the buffers outlive the wait.

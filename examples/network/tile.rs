@@ -45,7 +45,7 @@ pub(crate) fn run(
     dump: Option<&Path>,
 ) -> Result<[Vec<f32>; 2]> {
     let layouts = layouts(&seeded.graph, Storing::Buffers)?;
-    let heap = context.tile().profile().tile.map(|heap| heap.size);
+    let heap = context.runtime().profile().tile.map(|heap| heap.size);
     let size = limit.into_iter().chain(heap).min().unwrap_or(WITHOUT_A_HEAP);
     table(context, seeded, &layouts, size)?;
     let work = Some((seeded, &layouts[..]));
@@ -69,7 +69,7 @@ pub(crate) fn run(
 /// Prints the tensors that stay in a heap of each capacity, by tensor traffic only: the plan for the on-chip memory of any accelerator.
 fn table(context: &Context, seeded: &Seeded, layouts: &[Layout], heap: Bytes) -> Result<()> {
     let graph = &seeded.graph;
-    let needs = measure_tensors(context.tile(), graph, layouts)?;
+    let needs = measure_tensors(context.runtime(), graph, layouts)?;
     println!("    capacity           tensors that stay       traffic that stays       at most");
     for part in [256, 64, 16, 4, 1] {
         let chip = MemoryDesc::limited("on chip", Bytes(heap.0 / part));
@@ -139,7 +139,7 @@ impl Declared {
         batch: BatchId,
         (seeded, layouts): (&Seeded, &[Layout]),
     ) -> Result<Declared> {
-        let (tile, graph) = (context.tile(), &seeded.graph);
+        let (tile, graph) = (context.runtime(), &seeded.graph);
         let mut hosts = Vec::new();
         for &id in graph.inputs().iter().chain(graph.outputs()) {
             let elements: u64 = graph.shape_at(id, &[])?.iter().product();
@@ -170,7 +170,7 @@ impl Declared {
             graph,
             layouts,
             values: &seeded.values,
-            bound: &plain.collect::<Vec<_>>(),
+            bindings: &plain.collect::<Vec<_>>(),
             decisions: &rounds.collect::<Vec<_>>(),
             kernels: KernelSet::new(),
         };
@@ -190,7 +190,7 @@ fn submit(
     draws: bool,
     limit: Option<Bytes>,
 ) -> Result<Ran> {
-    let (tile, device) = (context.tile(), context.device());
+    let (tile, device) = (context.runtime(), context.device());
     let drawn = draws.then(|| describe(EXTENT)).transpose()?;
     let (mut frame, batch) = match &drawn {
         Some(drawn) => (

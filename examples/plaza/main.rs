@@ -90,7 +90,7 @@ fn run(args: &Args) -> Result<()> {
     if args.no_tile_memory {
         desc.without |= Capabilities::TILE_MEMORY;
     }
-    let messages = with_context(&desc, |context| render(args, context.tile()))?;
+    let messages = with_context(&desc, |context| render(args, context.runtime()))?;
     report(&messages)
 }
 

@@ -61,7 +61,7 @@ fn run(args: &Args) -> Result<()> {
     let messages = if args.window {
         show(args, desc)?
     } else {
-        with_context(&desc, |context| fly(args, context.tile()))?
+        with_context(&desc, |context| fly(args, context.runtime()))?
     };
     report(&messages)
 }
@@ -78,7 +78,7 @@ fn show(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<ValidationMessage>> {
     window::run(window, desc, |context, screen, output| {
         let world = world.borrow_mut().take().unwrap_or_else(World::new);
         let bytes = (args.memory, args.uploads);
-        let mut renderer = Renderer::new(context.tile(), args, world, screen, output, bytes)?;
+        let mut renderer = Renderer::new(context.runtime(), args, world, screen, output, bytes)?;
         if let Some(path) = &args.trace {
             renderer.streamer.write_trace(path)?;
         }

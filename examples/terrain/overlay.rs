@@ -141,7 +141,7 @@ fn monitor(ui: &mut Ui, streamer: &Streamer, policy: &str, uploads: Bytes, size:
         format!("cache {budget:#}, {} blocks", streamer.cache.blocks().count()),
         format!(
             "in view {}, coarser {}, none {}",
-            figures.whole + figures.coarser + figures.missing,
+            figures.at_requested_level + figures.coarser + figures.missing,
             figures.coarser,
             figures.missing
         ),

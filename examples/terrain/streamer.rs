@@ -175,7 +175,7 @@ impl Streamer {
             uploaded: figures.uploaded.0,
             texels: self.written,
             pending: pending as u32,
-            requests: figures.whole + figures.coarser + figures.missing,
+            requests: figures.at_requested_level + figures.coarser + figures.missing,
             coarser: figures.coarser + figures.missing,
             plain: plain as u32,
         });

@@ -108,7 +108,7 @@ impl<'a> Recording<'a> {
         // SAFETY: the pool is the stage's, and no other thread uses it.
         let commands =
             unsafe { device.allocate_command_buffers(&info) }.called("vkAllocateCommandBuffers")?[0];
-        let capabilities = stage.context.tile().capabilities();
+        let capabilities = stage.context.runtime().capabilities();
         if capabilities.contains(Capabilities::DEBUG_UTILS) {
             let debug = ash::ext::debug_utils::Device::new(stage.context.instance(), device);
             let name = vk::DebugUtilsObjectNameInfoEXT::default()

@@ -57,10 +57,12 @@ pub(crate) struct Stage<'a> {
 impl<'a> Stage<'a> {
     pub(crate) fn new(context: &'a Context, program: &Program) -> Result<Stage<'a>> {
         let needed = Capabilities::SYNCHRONIZATION_2 | Capabilities::DYNAMIC_RENDERING;
-        if context.support().version() < vk::API_VERSION_1_3 || !context.support().offers().contains(needed) {
+        if context.support().version() < vk::API_VERSION_1_3
+            || !context.support().offered_capabilities().contains(needed)
+        {
             bail!("this program needs Vulkan 1.3: choose another device with TILEHEAP_DEVICE");
         }
-        if let Some(missing) = context.tile().missing().first() {
+        if let Some(missing) = context.runtime().missing_requirements().first() {
             return Err(no_tile_memory(missing));
         }
         let device = context.device();
@@ -108,7 +110,7 @@ impl<'a> Stage<'a> {
             set_layout.write_image(device, set, binding, image.view, read);
         }
         let commands = command_pool(device, context.queues()[0].family)?;
-        let picture = || Image::new(context.tile(), FORMAT, EXTENT, PICTURE_USAGE);
+        let picture = || Image::new(context.runtime(), FORMAT, EXTENT, PICTURE_USAGE);
         Ok(Stage {
             context,
             device,
@@ -122,7 +124,7 @@ impl<'a> Stage<'a> {
             semaphore,
             sketch: picture()?,
             picture: picture()?,
-            texels: HostBuffer::for_texels(context.tile(), EXTENT)?,
+            texels: HostBuffer::for_texels(context.runtime(), EXTENT)?,
             painting: make_pipeline(device, &[], &PAINTING_FRAG)?,
             exhibition: make_pipeline(device, &[set_layout.handle], &EXHIBITION_FRAG)?,
             set_layout,
@@ -165,7 +167,7 @@ impl<'a> Stage<'a> {
 }
 
 fn allocate_tile(context: &Context, size: vk::DeviceSize) -> Result<vk::DeviceMemory> {
-    let heap = context.tile().profile().tile.as_ref().expect("asked before");
+    let heap = context.runtime().profile().tile.as_ref().expect("asked before");
     let info = vk::MemoryAllocateInfo::default()
         .allocation_size(size)
         .memory_type_index(heap.memory_type);

@@ -221,7 +221,7 @@ impl<'a> ArrangedFrameBuilder<'a> {
                 };
                 let run = Strip {
                     number,
-                    of: count,
+                    count,
                     area,
                     origin: if small {
                         area.offset

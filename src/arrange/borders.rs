@@ -14,8 +14,8 @@ use crate::frame::{AccessKind, PassId, Persistence, ReadReach, ResourceId, TileC
 use crate::units::Bytes;
 
 /// Size and halos of the images that a run writes.
-pub(super) struct Measures<'a> {
-    pub(super) whole: vk::Extent2D,
+pub(super) struct RunExtents<'a> {
+    pub(super) whole_extent: vk::Extent2D,
     /// Per pass, its halo.
     pub(super) halos: &'a [u32],
     /// Per pass, pixels of the whole image per texel of the image that it writes.
@@ -24,11 +24,11 @@ pub(super) struct Measures<'a> {
     pub(super) unit: u32,
 }
 
-impl Measures<'_> {
+impl RunExtents<'_> {
     /// Distance around its own area, in pixels of the whole image, within which a pass reads an image if each of its texels reads within
     /// `texels` texels.
     fn reach(&self, pass: usize, texels: u32, scale: u32) -> u32 {
-        let exact = self.whole.width % scale == 0 && self.whole.height % scale == 0;
+        let exact = self.whole_extent.width % scale == 0 && self.whole_extent.height % scale == 0;
         // If sizes were rounded up, the position of a texel is known only to one texel.
         let drift = u32::from(!exact && self.scales[pass] != scale);
         texels.saturating_add(drift).saturating_mul(scale)
@@ -43,14 +43,14 @@ impl Uses<'_> {
     pub(super) fn border(
         &self,
         resource: ResourceId,
-        measures: &Measures<'_>,
+        extents: &RunExtents<'_>,
     ) -> Result<DividedImage, &'static str> {
         let described = self
             .frame
             .resources()
             .get(resource.index())
             .ok_or("the frame has no such resource")?;
-        let Some(scale) = scale_of(measures.whole, extent_of(self.frame, resource)) else {
+        let Some(scale) = scale_of(extents.whole_extent, extent_of(self.frame, resource)) else {
             return Err(
                 "the size of the largest image that the strips write is not a whole multiple of this image's size",
             );
@@ -77,13 +77,13 @@ impl Uses<'_> {
             }
             let reach = match access.reach() {
                 _ if !access.needs_contents() => 0,
-                ReadReach::Texels(texels) => measures.reach(at, texels, scale),
+                ReadReach::Texels(texels) => extents.reach(at, texels, scale),
                 ReadReach::Anywhere => return Err("a pass of the run reads it at any distance"),
             };
-            halo = halo.max(measures.halos[at].saturating_add(reach));
+            halo = halo.max(extents.halos[at].saturating_add(reach));
         }
         let halo = halo
-            .checked_next_multiple_of(measures.unit)
+            .checked_next_multiple_of(extents.unit)
             .unwrap_or(u32::MAX / 4);
         let enters = used
             .iter()
@@ -120,17 +120,17 @@ impl Uses<'_> {
     }
 
     /// Images whose copies at the border of strips move fewer bytes than the accesses that they replace.
-    pub(super) fn saving_borders(&self, measures: &Measures<'_>) -> Vec<ResourceId> {
+    pub(super) fn saving_borders(&self, extents: &RunExtents<'_>) -> Vec<ResourceId> {
         let mut used: Vec<ResourceId> = Vec::new();
         for (_, access) in self.iter() {
             if !used.contains(&access.resource) {
                 used.push(access.resource);
             }
         }
-        let images = used.iter().filter_map(|&id| self.border(id, measures).ok());
+        let images = used.iter().filter_map(|&id| self.border(id, extents).ok());
         let images: Vec<DividedImage> = images.collect();
         let mut all: Vec<ResourceId> = images.iter().map(|image| image.resource).collect();
-        let divided = self.inside(measures.whole, &all);
+        let divided = self.inside(extents.whole_extent, &all);
         all.retain(|id| divided.contains(id));
         let groups = self.attached_together(&divided);
         let saves = |group: &Vec<ResourceId>| {

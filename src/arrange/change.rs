@@ -68,7 +68,9 @@ impl DescriptionChange {
                     "the number of quarters must be 1, 2 or 3, but is {quarters}"
                 )),
             },
-            DescriptionChange::Use { resource, pass } if known(resource) => without(frame, resource, pass),
+            DescriptionChange::Use { resource, pass } if known(resource) => {
+                without_use(frame, resource, pass)
+            }
             _ => Err("the frame has no such resource".to_owned()),
         };
         changed.map_err(refused)
@@ -169,7 +171,7 @@ fn scaled(frame: &Frame, image: ResourceId, quarters: u32) -> Result<Frame, Stri
 ///
 /// # Errors
 /// The reason, as text: there are none, no others would remain, or the frame is invalid without them.
-fn without(frame: &Frame, resource: ResourceId, pass: PassId) -> Result<Frame, String> {
+fn without_use(frame: &Frame, resource: ResourceId, pass: PassId) -> Result<Frame, String> {
     let mut uses = frame.accesses_to(resource).map(|access| access.pass);
     if !uses.any(|other| other != pass) {
         return Err("no other pass uses the resource".to_owned());
@@ -218,26 +220,30 @@ pub(super) fn candidates(
                 let stored = usage.contains(vk::ImageUsageFlags::STORAGE);
                 let narrower = narrower(desc.format)
                     .iter()
-                    .filter(|format| !(stored && is_packed(**format)));
+                    .filter(|format| !(stored && may_lack_storage(**format)));
                 all.extend(narrower.map(|&format| DescriptionChange::Format { image: id, format }));
             }
             if extents {
                 let group = attached_with(frame, id);
-                if !groups.contains(&group) && group.iter().all(|&one| is_whole(frame, described, one)) {
+                if !groups.contains(&group)
+                    && group
+                        .iter()
+                        .all(|&one| has_described_extent(frame, described, one))
+                {
                     all.extend([3, 2].map(|quarters| DescriptionChange::Extent { image: id, quarters }));
                 }
                 groups.push(group);
             }
         }
         if uses {
-            all.extend(uses_that_hinder(plan, id).map(|pass| DescriptionChange::Use { resource: id, pass }));
+            all.extend(obstructing_uses(plan, id).map(|pass| DescriptionChange::Use { resource: id, pass }));
         }
     }
     all
 }
 
 /// Returns true if some devices do not support storage images of the format.
-fn is_packed(format: vk::Format) -> bool {
+fn may_lack_storage(format: vk::Format) -> bool {
     matches!(
         format,
         vk::Format::B10G11R11_UFLOAT_PACK32 | vk::Format::A2B10G10R10_UNORM_PACK32
@@ -245,7 +251,7 @@ fn is_packed(format: vk::Format) -> bool {
 }
 
 /// Returns true if an image is not external and still has its described extent.
-fn is_whole(frame: &Frame, described: &Frame, image: ResourceId) -> bool {
+fn has_described_extent(frame: &Frame, described: &Frame, image: ResourceId) -> bool {
     let extent = |frame: &Frame| match frame.resource(image).kind {
         ResourceKind::Image { extent, .. } => Some(extent),
         ResourceKind::Buffer { .. } => None,
@@ -255,7 +261,7 @@ fn is_whole(frame: &Frame, described: &Frame, image: ResourceId) -> bool {
 }
 
 /// The pass, if any, whose use keeps a resource out of tile memory or extends its lifetime.
-fn uses_that_hinder(plan: &Plan, resource: ResourceId) -> impl Iterator<Item = PassId> {
+fn obstructing_uses(plan: &Plan, resource: ResourceId) -> impl Iterator<Item = PassId> {
     let why = match plan.resources[resource.index()].reason {
         PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => Some(why),
         _ => None,

@@ -189,7 +189,7 @@ pub(super) fn can_merge(frame: &Frame, passes: &[PassId]) -> Result<(), CannotGr
     for (at, &second) in passes.iter().enumerate().skip(1) {
         for &first in &passes[..at] {
             if !can_merge_pair(frame, first, second) {
-                return Err(CannotGroup::NotOnePass {
+                return Err(CannotGroup::CannotMerge {
                     first: name(first),
                     second: name(second),
                 });

@@ -44,7 +44,7 @@ impl CrowdedPass {
 
 /// A crowded pass with its resources.
 #[derive(Clone, Debug)]
-pub(super) struct Crowd {
+pub(super) struct CrowdedPassCost {
     pub(super) pass: CrowdedPass,
     /// The resources that do not fit together, each with the bytes that count here if it is off chip.
     pub(super) moved: Vec<(ResourceId, u64)>,
@@ -74,23 +74,23 @@ impl BoundedResource {
 }
 
 /// Bounds with the crowded passes.
-pub(super) struct Crowds {
-    pub(super) passes: Vec<Crowd>,
+pub(super) struct CrowdedBounds {
+    pub(super) passes: Vec<CrowdedPassCost>,
     /// Per bounded resource, the bytes that it moves in every arrangement and that no crowded pass counts.
-    pub(super) apart: Vec<u64>,
-    /// Sum of `apart` and of the least costs of the crowded passes.
+    pub(super) outside_passes: Vec<u64>,
+    /// Sum of `outside_passes` and of the least costs of the crowded passes.
     pub(super) total: u64,
 }
 
 impl Model<'_> {
     /// Returns a lower bound on the total bytes that these resources move, from what fits in each pass, and the crowded passes in
     /// descending order of bytes. `repeats` has the part of the cost of one more execution of each pass that no other bound counts.
-    pub(super) fn crowds(
+    pub(super) fn crowded_bounds(
         &self,
         bounded: &[BoundedResource],
         repeats: &[u64],
         merging: &MergeablePasses<'_>,
-    ) -> Crowds {
+    ) -> CrowdedBounds {
         let mut resources: Vec<ResourceBound> = bounded
             .iter()
             .map(|one| ResourceBound {
@@ -124,7 +124,7 @@ impl Model<'_> {
         };
         let Division {
             total,
-            apart,
+            outside_passes,
             fits,
             uses,
         } = auction.best();
@@ -135,7 +135,7 @@ impl Model<'_> {
             }
             let resource = |&at: &usize| bounded[at].resource;
             let size = |at: &usize| self.counted_size(resource(at));
-            crowds.push(Crowd {
+            crowds.push(CrowdedPassCost {
                 pass: CrowdedPass {
                     pass: *pass,
                     used: crowded.resources.iter().map(size).sum(),
@@ -151,9 +151,9 @@ impl Model<'_> {
             });
         }
         crowds.compact_sort_by_key(|crowd| std::cmp::Reverse(crowd.pass.bytes));
-        Crowds {
+        CrowdedBounds {
             passes: crowds,
-            apart,
+            outside_passes,
             total,
         }
     }
@@ -192,7 +192,7 @@ impl Model<'_> {
                     self.could_be_resident(one.resource) || one.is_resident || self.may_be_in_stretch(access);
                 let in_part = may_divide.then(|| self.run_in_part(access, merging)).flatten();
                 if as_whole {
-                    here.whole = Some(self.counted_size(one.resource).0);
+                    here.whole_size = Some(self.counted_size(one.resource).0);
                 }
                 if as_whole || in_part.is_some() {
                     (here.accessed, loads) = (here.accessed + moved, loads + loaded);
@@ -205,18 +205,18 @@ impl Model<'_> {
                     part_run = Some(known.into_iter().filter(|pass| run.contains(pass)).collect());
                 }
                 if is_attached(access) {
-                    here.attached = Some(self.divided_size(one.resource));
+                    here.attached_size = Some(self.divided_size(one.resource));
                 }
             }
             if is_kept && one.fits {
-                (here.whole, here.is_lasting) = (Some(self.counted_size(one.resource).0), true);
+                (here.whole_size, here.is_lasting) = (Some(self.counted_size(one.resource).0), true);
             }
             here.is_part = part_run.is_some();
             let run = one.run.as_ref().filter(|_| may_divide && is_kept);
             if here.is_part || run.is_some() {
-                here.divided = Some(self.divided_size(one.resource));
+                here.divided_size = Some(self.divided_size(one.resource));
             }
-            if here.whole.is_none() && here.divided.is_none() || here.accessed == 0 && !is_kept {
+            if here.whole_size.is_none() && here.divided_size.is_none() || here.accessed == 0 && !is_kept {
                 continue;
             }
             let mut bits = |run: &[PassId]| {
@@ -233,7 +233,7 @@ impl Model<'_> {
             here.part_run = part_run.map_or(0, |run| bits(&run));
             here.run = run.map(|run| bits(run));
             used = used.saturating_add(self.counted_size(one.resource).0);
-            here.whole = here.whole.filter(|&size| size <= self.heap());
+            here.whole_size = here.whole_size.filter(|&size| size <= self.heap());
             crowded.resources.push(number);
             crowded.uses.push(here);
             crowded.loads.push(loads);

@@ -69,7 +69,7 @@ pub enum ArrangeError {
     Unknown(String),
     /// The passes of a group are in several batches or groups.
     #[error("arrangement: the passes of the group of `{0}` are in several batches or groups")]
-    Apart(String),
+    SplitGroup(String),
     /// The description of the frame cannot be changed this way.
     #[error("arrangement: {change}: {why}")]
     Change {
@@ -163,13 +163,13 @@ pub enum CannotGroup {
     StripCost(u32),
     /// No image of the passes would become smaller in strips.
     #[error("these passes write no image that only they use")]
-    NothingInside,
+    NoInsideImage,
     /// Two passes that cannot be merged: they are not render passes with the same area, sample count and command buffer, or the second
     /// reads results of the first elsewhere than at its own pixel.
     #[error(
         "cannot merge `{second}` into `{first}`: it must be a render pass with the same area, sample count and command buffer, and read the results of `{first}` only at its own pixel"
     )]
-    NotOnePass {
+    CannotMerge {
         /// The first pass.
         first: String,
         /// The second pass.
@@ -180,7 +180,7 @@ pub enum CannotGroup {
     OnlyPass(String),
     /// A pass has to run between two passes, and cannot be merged with both.
     #[error("cannot merge `{second}` into `{first}`: `{between}` has to run between them")]
-    Between {
+    PassBetween {
         /// The first pass.
         first: String,
         /// The second pass.
@@ -209,7 +209,7 @@ impl CannotGroup {
     pub(super) fn is_in_longer_runs(&self) -> bool {
         !matches!(
             self,
-            CannotGroup::NothingInside
+            CannotGroup::NoInsideImage
                 | CannotGroup::Repeats { .. }
                 | CannotGroup::Overwritten { .. }
                 | CannotGroup::Border { .. }

@@ -16,11 +16,11 @@ use crate::plan::{Plan, Runnable, Traffic, make};
 const MAX_PLANNED: usize = 4;
 
 /// An arrangement and its traffic.
-pub(super) type Judged = (Arrangement, Traffic);
+pub(super) type EvaluatedArrangement = (Arrangement, Traffic);
 
 /// The best results of a search, in ascending order of the bytes that they move.
 pub(super) struct Finalists {
-    results: Vec<Judged>,
+    results: Vec<EvaluatedArrangement>,
     limit: usize,
 }
 
@@ -37,8 +37,8 @@ impl Finalists {
     }
 
     /// Adds a result if it is among the best and its arrangement is not listed yet.
-    pub(super) fn add(&mut self, result: &Judged) {
-        let better = |other: &Judged| other.1.off_chip() <= result.1.off_chip();
+    pub(super) fn add(&mut self, result: &EvaluatedArrangement) {
+        let better = |other: &EvaluatedArrangement| other.1.off_chip() <= result.1.off_chip();
         let place = self.results.partition_point(better);
         if place < self.limit && !self.results.iter().any(|other| other.0 == result.0) {
             self.results.insert(place, result.clone());
@@ -47,7 +47,7 @@ impl Finalists {
     }
 
     /// The result whose plan moves the fewest bytes, with the traffic of that plan; `None` if none can be planned.
-    pub(super) fn best_planned(self, model: &Model<'_>) -> Option<Judged> {
+    pub(super) fn best_planned(self, model: &Model<'_>) -> Option<EvaluatedArrangement> {
         let planned = self.results.into_iter().filter_map(|(arrangement, traffic)| {
             let Traffic { moved, halos, .. } = Traffic::of(&planned(model, &arrangement)?);
             let traffic = Traffic {

@@ -13,17 +13,17 @@ use tileheap_units::CompactSort;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Use {
     /// Size as a whole; `None` if the resource is on chip in strips only.
-    pub(super) whole: Option<u64>,
+    pub(super) whole_size: Option<u64>,
     /// True if it may be on chip as a whole for its whole lifetime.
     pub(super) is_lasting: bool,
     /// Minimum total size of its strips; `None` if no strips of the pass may hold it.
-    pub(super) divided: Option<u64>,
+    pub(super) divided_size: Option<u64>,
     /// The passes that strips repeat if they hold it between copies at their borders, as bits like those of `run`.
     pub(super) part_run: u64,
     /// True if the strips of the pass may hold it between copies at their borders.
     pub(super) is_part: bool,
     /// Minimum total size of its strips if it is an attachment of the pass: strips divide all attachments of a pass, or none.
-    pub(super) attached: Option<u64>,
+    pub(super) attached_size: Option<u64>,
     /// The passes that strips repeat if they hold it for its whole lifetime, as bits of the passes that the strips of this pass may repeat; `None` if no
     /// strips hold it for so long.
     pub(super) run: Option<u64>,
@@ -42,7 +42,7 @@ pub(super) enum Held {
     /// On chip for its whole lifetime, but not the parts that the pass renders to.
     WithoutParts,
     /// On chip for its whole lifetime.
-    ForLife,
+    ForLifetime,
 }
 
 /// A choice of what is on chip in a pass, and its cost.
@@ -53,7 +53,7 @@ pub(super) struct Fit {
     /// Per use, where it is.
     pub(super) held: Vec<Held>,
     /// Number of times that each repeated pass runs again.
-    pub(super) again: u64,
+    pub(super) repeat_count: u64,
     /// The repeated passes, as bits.
     pub(super) repeated: u64,
 }
@@ -73,7 +73,7 @@ struct Choices<'a> {
     divides_attached: bool,
     held: Vec<Held>,
     best: Fit,
-    left: u32,
+    choices_left: u32,
 }
 
 /// Tile memory used by the choices made so far, and their cost.
@@ -83,7 +83,7 @@ struct OnChip {
     divided: u64,
     repeated: u64,
     /// Bytes that move because something is off chip.
-    lost: u64,
+    moved: u64,
 }
 
 /// Returns the least cost of a pass. `repeats` has the cost of one more execution of the pass itself, and of other passes that the same
@@ -100,16 +100,16 @@ pub(super) fn least_cost(uses: &[Use], heap: u64, repeats: &[u64], may_divide: b
         best: Fit {
             cost: all,
             held: vec![Held::OffChip; uses.len()],
-            again: 0,
+            repeat_count: 0,
             repeated: 0,
         },
-        left: MAX_CHOICES,
+        choices_left: MAX_CHOICES,
     };
     let value = |one: &Use| u128::from(one.accessed) + u128::from(one.lifetime);
     choices.uses.retain(|(_, one)| value(one) > 0);
     // In descending order of savings per byte.
     choices.uses.compact_sort_by(|(_, a), (_, b)| {
-        let size = |one: &Use| u128::from(one.whole.unwrap_or(u64::MAX).max(1));
+        let size = |one: &Use| u128::from(one.whole_size.unwrap_or(u64::MAX).max(1));
         (value(b) * size(a)).cmp(&(value(a) * size(b)))
     });
     choices.add(0, OnChip::default());
@@ -124,7 +124,7 @@ pub(super) fn least_cost(uses: &[Use], heap: u64, repeats: &[u64], may_divide: b
         };
         for divides_attached in [false, true] {
             choices.divides_attached = divides_attached;
-            choices.left = MAX_CHOICES;
+            choices.choices_left = MAX_CHOICES;
             choices.add(0, itself);
         }
     }
@@ -133,7 +133,7 @@ pub(super) fn least_cost(uses: &[Use], heap: u64, repeats: &[u64], may_divide: b
 
 impl Choices<'_> {
     /// Minimum number of repeats that make room for what is on chip; `None` if no number does.
-    fn again(&self, on_chip: OnChip) -> Option<u64> {
+    fn fewest_repeats(&self, on_chip: OnChip) -> Option<u64> {
         let room = self.heap.checked_sub(on_chip.whole)?;
         match (self.in_strips, on_chip.divided) {
             (false, 0) => Some(0),
@@ -143,53 +143,55 @@ impl Choices<'_> {
         }
     }
 
-    fn cost_of_repeats(&self, again: u64, repeated: u64) -> u64 {
+    fn cost_of_repeats(&self, repeat_count: u64, repeated: u64) -> u64 {
         let bits = self.repeats.iter().enumerate();
         let bits = bits.filter(|(bit, _)| *bit < 64 && (repeated >> bit) & 1 == 1);
         let once: u64 = bits.map(|(_, cost)| *cost).sum();
-        once.saturating_mul(again)
+        once.saturating_mul(repeat_count)
     }
 
     /// Lower bound on the bytes that the uses from `first` on move because they do not fit as a whole; a fraction of one use may count as fitting.
-    fn lost_later(&self, first: usize, mut room: u64) -> u64 {
-        let mut lost = 0;
+    fn moved_later(&self, first: usize, mut room: u64) -> u64 {
+        let mut moved = 0;
         for (_, one) in &self.uses[first..] {
             let value = one.accessed + one.lifetime;
-            let Some(size) = one.whole else {
-                lost += value;
+            let Some(size) = one.whole_size else {
+                moved += value;
                 continue;
             };
             if size > room {
                 let fitting = (u128::from(value) * u128::from(room)).div_ceil(u128::from(size.max(1)));
-                lost += value - (fitting as u64).min(value);
+                moved += value - (fitting as u64).min(value);
                 room = 0;
             } else {
                 room -= size;
             }
         }
-        lost
+        moved
     }
 
     /// Searches the choices for the uses from `first` on, given what the earlier uses keep on chip.
     fn add(&mut self, first: usize, on_chip: OnChip) {
-        let Some(again) = self.again(on_chip) else { return };
-        let mut cost = on_chip.lost + self.cost_of_repeats(again, on_chip.repeated);
+        let Some(repeat_count) = self.fewest_repeats(on_chip) else {
+            return;
+        };
+        let mut cost = on_chip.moved + self.cost_of_repeats(repeat_count, on_chip.repeated);
         if !self.in_strips {
-            cost += self.lost_later(first, self.heap - on_chip.whole);
+            cost += self.moved_later(first, self.heap - on_chip.whole);
         }
         if cost >= self.best.cost {
             return;
         }
-        if first == self.uses.len() || self.left == 0 {
+        if first == self.uses.len() || self.choices_left == 0 {
             self.best = Fit {
                 cost,
                 held: self.held.clone(),
-                again,
+                repeat_count,
                 repeated: on_chip.repeated,
             };
             return;
         }
-        self.left -= 1;
+        self.choices_left -= 1;
         let (in_strips, divides_attached) = (self.in_strips, self.divides_attached);
         let (number, one) = self.uses[first];
         let mut hold = |held, next: OnChip| {
@@ -197,52 +199,52 @@ impl Choices<'_> {
             self.add(first + 1, next);
             self.held[number] = Held::OffChip;
         };
-        if let Some(size) = one.whole {
+        if let Some(size) = one.whole_size {
             let next = OnChip {
                 whole: on_chip.whole.saturating_add(size),
                 ..on_chip
             };
-            match one.attached.filter(|_| divides_attached) {
+            match one.attached_size.filter(|_| divides_attached) {
                 _ if !one.is_lasting => {
-                    let lost = on_chip.lost + one.lifetime;
-                    hold(Held::InPart, OnChip { lost, ..next });
+                    let moved = on_chip.moved + one.lifetime;
+                    hold(Held::InPart, OnChip { moved, ..next });
                 }
-                None => hold(Held::ForLife, next),
+                None => hold(Held::ForLifetime, next),
                 // Strips copy their parts to the whole, which is on chip; the parts are as well, or move.
                 Some(parts) => {
                     let divided = on_chip.divided.saturating_add(parts);
-                    hold(Held::ForLife, OnChip { divided, ..next });
+                    hold(Held::ForLifetime, OnChip { divided, ..next });
                     if one.accessed > 0 {
-                        let lost = on_chip.lost + one.accessed;
-                        hold(Held::WithoutParts, OnChip { lost, ..next });
+                        let moved = on_chip.moved + one.accessed;
+                        hold(Held::WithoutParts, OnChip { moved, ..next });
                     }
                 }
             }
         }
-        let is_divided = in_strips && (divides_attached || one.attached.is_none());
-        if let Some(size) = one.divided.filter(|_| is_divided) {
+        let is_divided = in_strips && (divides_attached || one.attached_size.is_none());
+        if let Some(size) = one.divided_size.filter(|_| is_divided) {
             let next = OnChip {
                 divided: on_chip.divided.saturating_add(size),
                 ..on_chip
             };
             if let Some(run) = one.run {
                 let repeated = on_chip.repeated | run;
-                hold(Held::ForLife, OnChip { repeated, ..next });
+                hold(Held::ForLifetime, OnChip { repeated, ..next });
             }
             if one.accessed > 0 && one.is_part {
-                let (repeated, lost) = (on_chip.repeated | one.part_run, on_chip.lost + one.lifetime);
+                let (repeated, moved) = (on_chip.repeated | one.part_run, on_chip.moved + one.lifetime);
                 hold(
                     Held::InPart,
                     OnChip {
                         repeated,
-                        lost,
+                        moved,
                         ..next
                     },
                 );
             }
         }
-        let lost = on_chip.lost + one.accessed + one.lifetime;
-        hold(Held::OffChip, OnChip { lost, ..on_chip });
+        let moved = on_chip.moved + one.accessed + one.lifetime;
+        hold(Held::OffChip, OnChip { moved, ..on_chip });
     }
 }
 
@@ -260,7 +262,7 @@ mod tests {
     fn what_fits_best_is_found() {
         let uses = |sizes: &[(u64, u64)]| {
             let of = |&(size, accessed): &(u64, u64)| Use {
-                whole: Some(size),
+                whole_size: Some(size),
                 accessed,
                 ..Use::default()
             };
@@ -283,8 +285,8 @@ mod tests {
     #[test]
     fn more_strips_hold_more_at_a_cost() {
         let one = |size, accessed, divided| Use {
-            whole: Some(size),
-            divided,
+            whole_size: Some(size),
+            divided_size: divided,
             is_part: true,
             accessed,
             ..Use::default()
@@ -308,7 +310,7 @@ mod tests {
     #[test]
     fn strips_repeat_all_passes_of_a_lifetime() {
         let one = Use {
-            divided: Some(20),
+            divided_size: Some(20),
             run: Some(0b11),
             lifetime: 30,
             ..Use::default()
@@ -323,16 +325,16 @@ mod tests {
         let fit = |repeats: [u64; 2]| least_cost(std::slice::from_ref(&read), 10, &repeats, true);
         assert_eq!((fit([1, 50]).cost, fit([1, 50]).held[0]), (31, Held::InPart));
         assert_eq!((fit([10, 50]).cost, fit([10, 50]).held[0]), (38, Held::OffChip));
-        assert_eq!((fit([1, 5]).repeated, fit([1, 5]).again), (0b11, 1));
+        assert_eq!((fit([1, 5]).repeated, fit([1, 5]).repeat_count), (0b11, 1));
     }
 
     /// Two resources of 8 bytes in a heap of 10 bytes, one of which strips cannot hold for its whole lifetime.
     #[test]
     fn attachments_are_divided_together() {
         let one = Use {
-            whole: Some(8),
+            whole_size: Some(8),
             is_lasting: true,
-            divided: Some(8),
+            divided_size: Some(8),
             run: Some(1),
             is_part: true,
             lifetime: 20,
@@ -348,7 +350,7 @@ mod tests {
         assert_eq!(cost(&both, &[1], true), 3);
         // In eight strips, which hold parts of both; with costly repeats, a part of the whole one moves, or its lifetime is lost.
         let attached = [0, 1].map(|at| Use {
-            attached: Some(8),
+            attached_size: Some(8),
             ..both[at].clone()
         });
         assert_eq!(

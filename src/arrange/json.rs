@@ -244,8 +244,8 @@ impl Arrangement {
 
     /// Like `with_group`, but checks the result.
     fn with_checked(&self, frame: &Frame, group: &PassGroup) -> Result<Arrangement, ArrangeError> {
-        let apart = || ArrangeError::Apart(frame.pass(group.passes[0]).name.clone());
-        let changed = self.with_group(group).ok_or_else(apart)?;
+        let split = || ArrangeError::SplitGroup(frame.pass(group.passes[0]).name.clone());
+        let changed = self.with_group(group).ok_or_else(split)?;
         changed.check(frame).map(|()| changed)
     }
 

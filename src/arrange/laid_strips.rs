@@ -112,7 +112,7 @@ impl Model<'_> {
         for (&pass, divided) in group.passes.iter().zip(&division.passes) {
             let area = strips.texels(divided.halo, 1);
             let texels = u128::from(self.texels[pass.index()]);
-            run.computed += (texels * u128::from(area) / u128::from(whole)) as u64;
+            run.computed_texels += (texels * u128::from(area) / u128::from(whole)) as u64;
             let times = strips.areas.len() as u32 - 1;
             let cost = self.costs.repeat_of(frame.pass(pass)).0;
             let bytes = Bytes(cost.saturating_mul(u64::from(times)));
@@ -185,7 +185,7 @@ impl Model<'_> {
         let loaded = strips.texels(image.halo, image.scale);
         let loaded = (u128::from(size) * u128::from(loaded) / u128::from(all.max(1))) as u64;
         let copied = if border.enters { loaded } else { 0 } + if border.leaves { size } else { 0 };
-        let (used, halos) = self.in_run(group, strips, image);
+        let (used, halos) = self.bytes_in_run(group, strips, image);
         LaidCopy {
             resource: image.resource,
             uses: border.uses,
@@ -195,7 +195,7 @@ impl Model<'_> {
     }
 
     /// Bytes of an image that the passes of a run move, and the cost of those that the strips move in addition.
-    fn in_run(&self, group: &PassGroup, strips: &Strips<'_>, image: &DividedImage) -> (u64, u64) {
+    fn bytes_in_run(&self, group: &PassGroup, strips: &Strips<'_>, image: &DividedImage) -> (u64, u64) {
         let frame = self.plan.input.frame();
         let size = self.counted_size(image.resource);
         let (mut used, mut halos) = (0, 0);

@@ -69,7 +69,7 @@ pub(super) struct LaidResource {
 #[derive(Default)]
 pub(super) struct LaidRun {
     /// Texels computed, with halos.
-    pub(super) computed: u64,
+    pub(super) computed_texels: u64,
     /// Passes that run more than once: number of additional executions, and their cost.
     pub(super) repeats: Vec<(PassId, u32, Bytes)>,
     /// Bytes of halos off chip, per access; `None` for those of the previous version of a history, which strips never hold.
@@ -137,7 +137,7 @@ impl LaidRun {
                 is_resident: false,
             });
         }
-        self.computed
+        self.computed_texels
     }
 }
 

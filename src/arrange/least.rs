@@ -119,7 +119,7 @@ impl Model<'_> {
         let apart = run.first().zip(run.last());
         let is_apart = apart.is_some_and(|(&first, &last)| !merging.share_batch(first, last));
         let outside = inside.iter().any(|&other| !may_be_inside(frame, other));
-        why.or((is_apart || outside).then_some(CannotGroup::NothingInside))
+        why.or((is_apart || outside).then_some(CannotGroup::NoInsideImage))
     }
 
     /// Returns true if tile memory may hold the first stretch of a resource's lifetime, until a store.
@@ -135,7 +135,7 @@ impl Model<'_> {
             && self.counted_size(id).0 <= self.heap()
             && resource.tile_constraint == TileConstraint::None
             && !matches!(resource.persistence, Persistence::External(_))
-            && frame.splits(id).is_ok()
+            && frame.check_splittable(id).is_ok()
             && uses
                 .next()
                 .is_some_and(|first| is_published || self.may_be_in_tile_memory(first))
@@ -231,7 +231,7 @@ impl SharedGroups {
     }
 
     /// The kinds of groups that are in both.
-    fn and(self, other: SharedGroups) -> SharedGroups {
+    fn intersection(self, other: SharedGroups) -> SharedGroups {
         SharedGroups {
             merged: self.merged && other.merged,
             strips: self.strips && other.strips,
@@ -246,7 +246,7 @@ struct Written<'a> {
     /// Accesses in different groups, each of which loads the contents.
     loads: Vec<&'a Access>,
     /// The kinds of groups that this write may share with the previous one, and the bytes that move if the two are in different groups.
-    joined: Option<(SharedGroups, Bytes)>,
+    shared_with_previous: Option<(SharedGroups, Bytes)>,
 }
 
 impl Model<'_> {
@@ -297,7 +297,7 @@ impl Model<'_> {
         let mut last: Option<Written<'_>> = None;
         let current = |access: &&Access| access.version == HistoryVersion::Current;
         for access in frame.accesses_to(id).filter(current) {
-            let mut joined = None;
+            let mut shared_with_previous = None;
             if let Some(written) = last.as_mut().filter(|_| access.needs_contents()) {
                 let bytes = common(written.write, access);
                 // A write that keeps what it does not overwrite reads nothing.
@@ -315,14 +315,16 @@ impl Model<'_> {
                     }
                 } else if written.stored == Bytes::ZERO {
                     let cut = bytes + loaded;
-                    let before = written.joined.take_if(|(before, _)| !before.and(shared).any());
+                    let before = written
+                        .shared_with_previous
+                        .take_if(|(before, _)| !before.intersection(shared).any());
                     match before {
                         Some((_, before)) => {
                             least += before.min(cut);
                             written.stored = bytes;
                             written.loads.push(access);
                         }
-                        None => joined = Some((shared, cut)),
+                        None => shared_with_previous = Some((shared, cut)),
                     }
                 }
             }
@@ -331,7 +333,7 @@ impl Model<'_> {
                     write: access,
                     stored: Bytes::ZERO,
                     loads: Vec::new(),
-                    joined,
+                    shared_with_previous,
                 });
             }
         }

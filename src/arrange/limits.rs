@@ -2,7 +2,7 @@
 
 use tileheap_units::CompactSort;
 
-use super::crowded::{BoundedResource, Crowd, Crowds};
+use super::crowded::{BoundedResource, CrowdedBounds, CrowdedPassCost};
 use super::error::CannotGroup;
 use super::mergeable::MergeablePasses;
 use super::residents::DescribedResident;
@@ -48,7 +48,7 @@ pub enum ShortfallCause {
     /// The uses of a resource are in several batches or submits, between which tile contents do not survive.
     SeveralWindows(ResourceId),
     /// No strips hold a resource, and it does not fit as a whole.
-    Whole(ResourceId, CannotGroup),
+    TooLarge(ResourceId, CannotGroup),
     /// A resource would fit, whole or in strips, but resources with greater savings take up the heap.
     NoRoom(ResourceId),
     /// A resource that tile memory cannot hold is loaded and stored between passes that could be merged.
@@ -77,11 +77,11 @@ impl ShortfallCause {
                 "`{}` is used in several batches or submits, and tile contents do not survive between them",
                 name(*resource)
             ),
-            ShortfallCause::Whole(resource, CannotGroup::NothingInside) => format!(
+            ShortfallCause::TooLarge(resource, CannotGroup::NoInsideImage) => format!(
                 "`{}` does not fit as a whole, and is used outside any sequence of passes that can run in strips",
                 name(*resource)
             ),
-            ShortfallCause::Whole(resource, why) => {
+            ShortfallCause::TooLarge(resource, why) => {
                 format!(
                     "`{}` does not fit as a whole, and cannot be divided into strips: {why}",
                     name(*resource)
@@ -123,7 +123,7 @@ impl Arrangement {
             let (order, groups): (Vec<PassId>, Vec<&PassGroup>) = passes.unzip();
             let once = |at: usize| groups[at].mode == GroupMode::Once;
             for (at, &pass) in order.iter().enumerate().filter(|(at, _)| once(*at)) {
-                let merge = merging.why_alone(pass, &order);
+                let merge = merging.why_unmergeable(pass, &order);
                 let strips = no_strips(frame, &order, at);
                 alone.push(UngroupedPass { pass, strips, merge });
             }
@@ -144,7 +144,7 @@ fn no_strips(frame: &Frame, order: &[PassId], at: usize) -> Option<CannotGroup> 
                 Ok(_) => return None,
                 Err(found) => {
                     let ends = found.is_in_longer_runs();
-                    if why == CannotGroup::NothingInside {
+                    if why == CannotGroup::NoInsideImage {
                         why = found;
                     }
                     if ends {
@@ -166,9 +166,9 @@ pub(super) struct Bounds {
     /// Per resource, its own lower bound among those of `caps`, `fixed` and `strips`; 0 if it has none.
     least: Vec<u64>,
     /// Per resource, true if it moves some bytes in every arrangement.
-    always: Vec<bool>,
+    always_moves: Vec<bool>,
     /// Passes that use or keep more at once than the tile heap holds.
-    pub(super) crowded: Vec<Crowd>,
+    pub(super) crowded: Vec<CrowdedPassCost>,
     /// Costs of the strips of resources that tile memory holds only in strips.
     pub(super) strips: Vec<StripCost>,
 }
@@ -183,7 +183,7 @@ impl Model<'_> {
             caps: Vec::new(),
             fixed: Bytes::ZERO,
             least: vec![0; frame.resources().len()],
-            always: vec![false; frame.resources().len()],
+            always_moves: vec![false; frame.resources().len()],
             crowded: Vec::new(),
             strips: Vec::new(),
         };
@@ -226,10 +226,10 @@ impl Model<'_> {
         }
         let crowds = self.with_repeats(&mut bounds, &mut bounded, striped, &merging);
         bounds.crowded = crowds.passes;
-        for ((one, why), apart) in bounded.iter().zip(reasons).zip(crowds.apart) {
-            let (resource, bytes) = (one.resource, Bytes(apart));
+        for ((one, why), bytes) in bounded.iter().zip(reasons).zip(crowds.outside_passes) {
+            let (resource, bytes) = (one.resource, Bytes(bytes));
             bounds.least[resource.index()] = bytes.0 + one.counted.0;
-            bounds.always[resource.index()] = one.is_always_moved() && one.bytes > Bytes::ZERO;
+            bounds.always_moves[resource.index()] = one.is_always_moved() && one.bytes > Bytes::ZERO;
             match why {
                 _ if bytes == Bytes::ZERO => {}
                 Some(why) => bounds.caps.push(ResourceCap { resource, bytes, why }),
@@ -255,8 +255,8 @@ impl Model<'_> {
         bounded: &mut [BoundedResource],
         striped: Vec<OnlyInStrips>,
         merging: &MergeablePasses<'_>,
-    ) -> Crowds {
-        let by_pass = self.crowds(bounded, &self.repeat_costs(), merging);
+    ) -> CrowdedBounds {
+        let by_pass = self.crowded_bounds(bounded, &self.repeat_costs(), merging);
         let mut left = self.repeat_costs();
         let strips = strip_costs(striped, &mut left);
         if strips.is_empty() {
@@ -269,7 +269,7 @@ impl Model<'_> {
         for one in &mut *bounded {
             one.counted = of_strips(one);
         }
-        let by_resource = self.crowds(bounded, &left, merging);
+        let by_resource = self.crowded_bounds(bounded, &left, merging);
         let all: Bytes = strips.iter().map(StripCost::bytes).sum();
         if by_pass.total > all.0 + by_resource.total {
             for one in bounded {
@@ -286,7 +286,7 @@ impl Model<'_> {
         let shortfall = |bytes, cause| Shortfall { bytes, cause };
         let repeats = self.laid.repeats.iter();
         let mut counted = self.counted_repeats(bounds);
-        let above = self.above(bounds, &mut counted);
+        let above = self.moved_above_bounds(bounds, &mut counted);
         let repeated = |&(pass, times, bytes): &(PassId, u32, Bytes)| {
             let counted = &mut counted[pass.index()];
             let above = Bytes(bytes.0.saturating_sub(*counted));
@@ -306,7 +306,7 @@ impl Model<'_> {
                 continue;
             }
             let divided = laid.part.is_some();
-            let cause = if !self.could_be_resident(resource) || bounds.always[resource.index()] {
+            let cause = if !self.could_be_resident(resource) || bounds.always_moves[resource.index()] {
                 ShortfallCause::NotMerged(resource)
             } else {
                 match self.outside_every_run(arrangement, resource) {
@@ -314,7 +314,7 @@ impl Model<'_> {
                         ShortfallCause::SeveralWindows(resource)
                     }
                     Some(why) if !divided && self.counted_size(resource).0 > self.heap() => {
-                        ShortfallCause::Whole(resource, why)
+                        ShortfallCause::TooLarge(resource, why)
                     }
                     _ => ShortfallCause::NoRoom(resource),
                 }
@@ -342,7 +342,7 @@ impl Model<'_> {
 
     /// Per resource, the bytes that it still moves in excess of the bounds. The bound of a crowded pass is deducted from the resources that
     /// the pass moves, then from its repeats (`counted`, per pass).
-    fn above(&self, bounds: &Bounds, counted: &mut [u64]) -> Vec<u64> {
+    fn moved_above_bounds(&self, bounds: &Bounds, counted: &mut [u64]) -> Vec<u64> {
         let frame = self.plan.input.frame();
         let moved = frame.resource_ids().map(|id| self.still_moved(id));
         let moved = moved.zip(&bounds.least);
@@ -401,6 +401,6 @@ impl Model<'_> {
                 }
             }
         }
-        Some(why.unwrap_or(CannotGroup::NothingInside))
+        Some(why.unwrap_or(CannotGroup::NoInsideImage))
     }
 }

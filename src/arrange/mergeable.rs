@@ -82,7 +82,7 @@ impl<'a> MergeablePasses<'a> {
 
     /// Returns the reason why no arrangement can merge two passes; `None` if one can.
     fn obstacle(&self, first: PassId, second: PassId) -> Option<Obstacle> {
-        if !self.pair(first, second) {
+        if !self.can_merge_adjacent(first, second) {
             return Some(Obstacle::Pair);
         }
         let [start, end] = [first, second].map(|pass| self.frame.batch_of(pass).0);
@@ -92,7 +92,8 @@ impl<'a> MergeablePasses<'a> {
             return Some(Obstacle::Batches((first, second), why));
         }
         let mut between = self.between(first, second);
-        let between = between.find(|&pass| !self.pair(first, pass) || !self.pair(pass, second));
+        let between = between
+            .find(|&pass| !self.can_merge_adjacent(first, pass) || !self.can_merge_adjacent(pass, second));
         between.map(Obstacle::Between)
     }
 
@@ -102,7 +103,7 @@ impl<'a> MergeablePasses<'a> {
     }
 
     /// Returns the reason why a pass cannot be merged with any other of `passes`, all of one batch; `None` if it can.
-    pub(super) fn why_alone(&self, pass: PassId, passes: &[PassId]) -> Option<CannotGroup> {
+    pub(super) fn why_unmergeable(&self, pass: PassId, passes: &[PassId]) -> Option<CannotGroup> {
         let name = |pass: PassId| self.frame.pass(pass).name.clone();
         let mut why: Option<((PassId, PassId), Obstacle)> = None;
         for &other in passes.iter().filter(|other| **other != pass) {
@@ -121,14 +122,14 @@ impl<'a> MergeablePasses<'a> {
         };
         let (first, second) = (name(first), name(second));
         Some(match obstacle {
-            Obstacle::Pair => CannotGroup::NotOnePass { first, second },
+            Obstacle::Pair => CannotGroup::CannotMerge { first, second },
             Obstacle::Batches(batches, why) => CannotGroup::NotOneBatch {
                 first,
                 second,
                 batches,
                 why,
             },
-            Obstacle::Between(between) => CannotGroup::Between {
+            Obstacle::Between(between) => CannotGroup::PassBetween {
                 first,
                 second,
                 between: name(between),
@@ -137,7 +138,7 @@ impl<'a> MergeablePasses<'a> {
     }
 
     /// Returns true if two render passes could be merged if they ran one after the other; independent passes may run in either order.
-    fn pair(&self, first: PassId, second: PassId) -> bool {
+    fn can_merge_adjacent(&self, first: PassId, second: PassId) -> bool {
         if [first, second].map(|pass| self.frame.pass(pass).kind) != [PassKind::Render; 2] {
             return false;
         }
@@ -153,19 +154,19 @@ impl<'a> MergeablePasses<'a> {
 
     /// Returns true if the batches of two passes, and all batches between them, can be submitted as one.
     pub(super) fn share_batch(&self, one: PassId, other: PassId) -> bool {
-        self.joined(one, other, |_, _| false)
+        self.can_fuse_all(one, other, |_, _| false)
     }
 
     /// Returns true if tile memory may keep its contents from one pass to another: the batches in between can be submitted as one or, with `by_submit` (only
     /// the end of a submit discards contents), are in one submit.
     pub(super) fn share_window(&self, one: PassId, other: PassId, by_submit: bool) -> bool {
         let batches = self.frame.batches();
-        self.joined(one, other, |first, second| {
+        self.can_fuse_all(one, other, |first, second| {
             by_submit && batches[first.index()].submit == batches[second.index()].submit
         })
     }
 
-    fn joined(&self, one: PassId, other: PassId, joins: impl Fn(BatchId, BatchId) -> bool) -> bool {
+    fn can_fuse_all(&self, one: PassId, other: PassId, joins: impl Fn(BatchId, BatchId) -> bool) -> bool {
         let [one, other] = [one, other].map(|pass| self.frame.batch_of(pass).0);
         let batches = (one.min(other)..one.max(other)).map(|batch| (BatchId(batch), BatchId(batch + 1)));
         let mut batches = batches.filter(|&(first, second)| !joins(first, second));

@@ -16,7 +16,6 @@
 //! beyond the edge of a strip is computed with that strip, in a *halo*, and again with the neighboring strip. A resource that is read
 //! anywhere is completed before the run of strips begins.
 
-mod allowed;
 mod apply;
 mod borders;
 mod change;
@@ -37,6 +36,7 @@ mod moves;
 mod residents;
 mod restarts;
 mod search;
+mod search_options;
 mod search_result;
 mod shares;
 mod small_moves;
@@ -46,12 +46,12 @@ mod traffic;
 mod types;
 mod uses;
 
-pub use allowed::SearchOptions;
 pub use change::DescriptionChange;
 pub use crowded::CrowdedPass;
 pub use error::{ArrangeError, CannotGroup};
 pub use limits::{ResourceCap, Shortfall, ShortfallCause, UngroupedPass};
 pub use search::{search, search_from};
+pub use search_options::SearchOptions;
 pub use search_result::SearchResult;
 pub use traffic::ArrangementCosts;
 pub use types::{ArrangedBatch, Arrangement, GroupMode, PassGroup, StripGrid};

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::allowed::SearchOptions;
 use super::check::{can_merge_pair, dependencies, fusible, in_order};
+use super::search_options::SearchOptions;
 use super::strips::{Division, can_repeat};
 use super::traffic::Model;
 use super::types::{Arrangement, GroupMode, PassGroup, StripGrid};
@@ -15,11 +15,11 @@ use crate::plan::Traffic;
 /// The state of a search in progress.
 pub(super) struct Search<'a> {
     pub(super) model: Model<'a>,
-    pub(super) allowed: &'a SearchOptions,
+    pub(super) options: &'a SearchOptions,
     /// Number of steps that earlier phases of the search have taken.
     pub(super) first_step: u64,
     /// Pairs of passes that must stay in order.
-    order: Vec<(PassId, PassId)>,
+    dependencies: Vec<(PassId, PassId)>,
     /// Cache: pairs of passes, and true if they can be merged.
     merges: HashMap<(PassId, PassId), bool>,
     /// Cache: arrangements without strips, each with its best runs of strips.
@@ -27,7 +27,7 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(model: Model<'a>, allowed: &'a SearchOptions) -> Search<'a> {
+    pub(super) fn new(model: Model<'a>, options: &'a SearchOptions) -> Search<'a> {
         let frame = model.plan.input.frame();
         let mut order: Vec<(PassId, PassId)> = dependencies(frame)
             .map(|(earlier, later, _)| (earlier, later))
@@ -36,9 +36,9 @@ impl<'a> Search<'a> {
         order.dedup();
         Search {
             model,
-            allowed,
+            options,
             first_step: 0,
-            order,
+            dependencies: order,
             merges: HashMap::new(),
             known_runs: HashMap::new(),
         }
@@ -46,7 +46,7 @@ impl<'a> Search<'a> {
 
     /// Returns true if a pass directly depends on an earlier one.
     pub(super) fn has_to_precede(&self, earlier: PassId, later: PassId) -> bool {
-        self.order.binary_search(&(earlier, later)).is_ok()
+        self.dependencies.binary_search(&(earlier, later)).is_ok()
     }
 
     /// Like [`can_merge`], with a cache of pairs.
@@ -61,14 +61,14 @@ impl<'a> Search<'a> {
             })
     }
 
-    /// Returns true if the frame allows the order and the merges of a changed arrangement. Does not check strips: [`judged`](Search::judged) does.
+    /// Returns true if the frame allows the order and the merges of a changed arrangement. Does not check strips: [`evaluate`](Search::evaluate) does.
     pub(super) fn fits(&mut self, arrangement: &Arrangement) -> bool {
         let mut place = vec![0u32; self.model.plan.input.frame().passes().len()];
         for (at, pass) in (0..).zip(arrangement.passes()) {
             place[pass.index()] = at;
         }
         let is_kept = |&(earlier, later): &(PassId, PassId)| place[earlier.index()] < place[later.index()];
-        self.order.iter().all(is_kept)
+        self.dependencies.iter().all(is_kept)
             && arrangement
                 .groups()
                 .all(|group| group.mode != GroupMode::Merged || self.merges(&group.passes))
@@ -80,18 +80,18 @@ impl<'a> Search<'a> {
 
     /// Returns true if half of the steps are used, after which no more runs of strips are evaluated.
     pub(super) fn runs_are_limited(&self) -> bool {
-        self.steps() >= self.allowed.steps / 2
+        self.steps() >= self.options.steps / 2
     }
 
     /// Evaluates an arrangement; `None` if it does not fit the frame or the limits.
-    pub(super) fn judged(&mut self, arrangement: &Arrangement) -> Option<Traffic> {
+    pub(super) fn evaluate(&mut self, arrangement: &Arrangement) -> Option<Traffic> {
         let traffic = self.model.traffic(arrangement, 0)?;
-        (traffic.shaded <= self.allowed.shaded).then_some(traffic)
+        (traffic.shaded <= self.options.shaded).then_some(traffic)
     }
 
     /// Moves passes that end runs of strips to the front of their batches: passes that cannot run strip by strip, or that write a resource
     /// that is read at any distance, provided that they depend only on such passes.
-    pub(super) fn early(&self, arrangement: &Arrangement) -> Arrangement {
+    pub(super) fn moved_early(&self, arrangement: &Arrangement) -> Arrangement {
         let frame = self.model.plan.input.frame();
         let is_read_anywhere = |resource: ResourceId| {
             let mut uses = frame.accesses_to(resource);
@@ -120,7 +120,7 @@ impl<'a> Search<'a> {
     }
 
     /// Moves each pass right before the first one that depends on it.
-    pub(super) fn late(&self, arrangement: &Arrangement) -> Arrangement {
+    pub(super) fn moved_late(&self, arrangement: &Arrangement) -> Arrangement {
         let frame = self.model.plan.input.frame();
         let mut late = arrangement.clone();
         for batch in &mut late.batches {
@@ -161,7 +161,7 @@ impl<'a> Search<'a> {
 
     /// Divides `plain`, which has no strips, into the best runs of strips that do not overlap, each valued independently. Merged passes stay merged.
     pub(super) fn divided(&mut self, plain: &Arrangement) -> Option<Arrangement> {
-        let base = self.judged(plain)?.off_chip().0 as i64;
+        let base = self.evaluate(plain)?.off_chip().0 as i64;
         let mut divided = plain.clone();
         for (number, batch) in plain.batches.iter().enumerate() {
             let groups = batch.groups.iter();
@@ -246,7 +246,7 @@ impl<'a> Search<'a> {
         for grid in self.grids(division) {
             let mode = GroupMode::Strips(grid);
             candidate.group_of(run[0])?.mode = mode;
-            let Some(traffic) = self.judged(&candidate) else {
+            let Some(traffic) = self.evaluate(&candidate) else {
                 continue;
             };
             let gain = base - traffic.off_chip().0 as i64;

@@ -9,7 +9,7 @@ use super::search::{Best, Moves};
 use super::types::Arrangement;
 
 /// The search ends after this many restarts in a row that find nothing better.
-const VAIN_RESTARTS: u32 = 24;
+const MAX_FAILED_RESTARTS: u32 = 24;
 
 /// Upper bound on the random moves of a restart, exclusive; the minimum is 2.
 const MAX_MOVES: u64 = 6;
@@ -19,7 +19,7 @@ impl Search<'_> {
     pub(super) fn restart(&mut self, best: &mut Best<'_>) {
         let mut random = SplitMix64::new(38);
         let mut vain = 0;
-        while vain < VAIN_RESTARTS && !best.is_final(self) {
+        while vain < MAX_FAILED_RESTARTS && !best.is_final(self) {
             let before = best.traffic.off_chip();
             let moves = 2 + random.below(MAX_MOVES - 2);
             if let Some(start) = self.moved(best.arrangement.clone(), moves, &mut random) {
@@ -49,7 +49,7 @@ impl Search<'_> {
                 let chosen = random.below(all.len() as u64) as usize;
                 let one = all.swap_remove(chosen);
                 let changed = one.applied(&here);
-                if self.fits(&changed) && self.judged(&changed).is_some() {
+                if self.fits(&changed) && self.evaluate(&changed).is_some() {
                     break changed;
                 }
             };

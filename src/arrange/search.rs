@@ -3,12 +3,12 @@
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
-use super::allowed::SearchOptions;
 use super::change::{DescriptionChange, candidates, replanned};
-use super::finalists::{Finalists, Judged};
+use super::finalists::{EvaluatedArrangement, Finalists};
 use super::moves::{Search, undivided, ungrouped, with_strips};
 use super::residents::residents;
-use super::search_result::{CHOICE, SearchResult, as_described};
+use super::search_options::SearchOptions;
+use super::search_result::{MAX_RESIDENT_STEPS, SearchResult, as_described};
 use super::traffic::Model;
 use super::types::{Arrangement, GroupMode, PassGroup};
 use crate::plan::{Plan, Traffic};
@@ -21,17 +21,17 @@ use crate::plan::{Plan, Traffic};
 /// If the description may change, the change that saves most comes first, and each one saves at least a hundredth of the traffic.
 pub fn search(
     plan: &Plan,
-    allowed: &SearchOptions,
+    options: &SearchOptions,
     watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()>,
 ) -> SearchResult {
-    search_from(plan, allowed, &[], watch)
+    search_from(plan, options, &[], watch)
 }
 
 /// Like [`search`], but also tries arrangements of the same passes that were found at another size, for another device or with other limits, with
 /// more and with fewer strips. Those that do not fit the frame have no effect.
 pub fn search_from(
     plan: &Plan,
-    allowed: &SearchOptions,
+    options: &SearchOptions,
     others: &[Arrangement],
     watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()>,
 ) -> SearchResult {
@@ -41,14 +41,14 @@ pub fn search_from(
         ended.set(ended.get() || flow.is_break());
         flow
     };
-    let mut best = search_as_described(plan, plan, allowed, others, watch);
+    let mut best = search_as_described(plan, plan, options, others, watch);
     let mut changed: Option<Plan> = None;
     while !ended.get() {
-        let Some((change, next)) = best_change(changed.as_ref().unwrap_or(plan), plan, &best, allowed) else {
+        let Some((change, next)) = best_change(changed.as_ref().unwrap_or(plan), plan, &best, options) else {
             break;
         };
         let before = std::slice::from_ref(&best.arrangement);
-        let mut found = search_as_described(&next, plan, allowed, before, watch);
+        let mut found = search_as_described(&next, plan, options, before, watch);
         found.steps += best.steps;
         if found.traffic.off_chip() >= best.traffic.off_chip() {
             break;
@@ -64,7 +64,7 @@ pub fn search_from(
         true => best,
         false => SearchResult {
             steps: best.steps,
-            ..as_described(plan, allowed.costs)
+            ..as_described(plan, options.costs)
         },
     }
 }
@@ -75,14 +75,14 @@ fn best_change(
     plan: &Plan,
     described: &Plan,
     best: &SearchResult,
-    allowed: &SearchOptions,
+    options: &SearchOptions,
 ) -> Option<(DescriptionChange, Plan)> {
-    let mut saved = (best.traffic.described.0 / LEAST) as i64;
+    let mut saved = (best.traffic.described.0 / MIN_SAVINGS_DIVISOR) as i64;
     let mut found = None;
     for change in candidates(
         plan,
         described.input.frame(),
-        [allowed.format, allowed.extent, allowed.usage],
+        [options.format, options.extent, options.usage],
     ) {
         let Some(next) = replanned(plan, change) else {
             continue;
@@ -92,7 +92,7 @@ fn best_change(
         if arrangement.check_described(next.input.frame()).is_err() {
             arrangement = Arrangement::described(next.input.frame());
         }
-        let traffic = Model::new(&next, described, allowed.costs).traffic(&arrangement, 0);
+        let traffic = Model::new(&next, described, options.costs).traffic(&arrangement, 0);
         let saves = traffic.map_or(0, |traffic| {
             best.traffic.off_chip().0 as i64 - traffic.off_chip().0 as i64
         });
@@ -104,18 +104,21 @@ fn best_change(
 }
 
 /// A change to the description must save more bytes than the described traffic divided by this number.
-const LEAST: u64 = 100;
+const MIN_SAVINGS_DIVISOR: u64 = 100;
 
 fn search_as_described(
     plan: &Plan,
     described: &Plan,
-    allowed: &SearchOptions,
+    options: &SearchOptions,
     others: &[Arrangement],
     watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()>,
 ) -> SearchResult {
-    let mut search = Search::new(Model::new(plan, described, allowed.costs), allowed);
+    let mut search = Search::new(Model::new(plan, described, options.costs), options);
     let start = Arrangement::described(plan.input.frame());
-    let described = search.model.traffic(&start, CHOICE).unwrap_or_default();
+    let described = search
+        .model
+        .traffic(&start, MAX_RESIDENT_STEPS)
+        .unwrap_or_default();
     let mut best = Best {
         arrangement: start,
         traffic: described,
@@ -157,11 +160,11 @@ fn search_as_described(
             traffic,
             ..search
                 .model
-                .found(arrangement, described, traffic, &residents(plan))
+                .build_result(arrangement, described, traffic, &residents(plan))
         },
         None => search
             .model
-            .found(arrangement, described, traffic, &residents(plan)),
+            .build_result(arrangement, described, traffic, &residents(plan)),
     }
 }
 
@@ -189,7 +192,7 @@ pub(super) struct Best<'w> {
 
 impl Best<'_> {
     /// Replaces the best arrangement if this one is better.
-    fn offer(&mut self, (arrangement, traffic): &Judged) {
+    fn offer(&mut self, (arrangement, traffic): &EvaluatedArrangement) {
         if traffic.off_chip() < self.traffic.off_chip() {
             (self.arrangement, self.traffic) = (arrangement.clone(), *traffic);
         }
@@ -198,7 +201,7 @@ impl Best<'_> {
     /// Returns true if the search has to end: its steps are used up, or `watch` has ended it.
     pub(super) fn is_final(&mut self, search: &Search<'_>) -> bool {
         self.ended = self.ended || (self.watch)(&self.traffic).is_break();
-        self.ended || search.steps() >= search.allowed.steps
+        self.ended || search.steps() >= search.options.steps
     }
 }
 
@@ -217,9 +220,9 @@ impl Search<'_> {
     /// changes do not reach.
     fn starts(&self, described: &Arrangement) -> Vec<Arrangement> {
         let mut starts = vec![described.clone()];
-        starts.extend(self.allowed.fuse.then(|| self.fused(described)));
-        let ordered = starts.iter().filter(|_| self.allowed.order);
-        let ordered = ordered.flat_map(|start| [self.late(start), self.early(start)]);
+        starts.extend(self.options.fuse.then(|| self.fused(described)));
+        let ordered = starts.iter().filter(|_| self.options.order);
+        let ordered = ordered.flat_map(|start| [self.moved_late(start), self.moved_early(start)]);
         for start in ordered.collect::<Vec<_>>() {
             if !starts.contains(&start) {
                 starts.push(start);
@@ -231,14 +234,14 @@ impl Search<'_> {
 
     /// The best form of an arrangement found elsewhere: as it is, or with more or fewer strips; `None` if none fits the frame and the search options.
     fn fitted(&mut self, arrangement: &Arrangement) -> Option<Arrangement> {
-        let mut best: Option<Judged> = None;
+        let mut best: Option<EvaluatedArrangement> = None;
         for times in [1.0, 0.25, 0.5, 0.7, 1.4, 2.0, 4.0] {
             let mut fitted = with_strips(arrangement, times);
             fitted.changes.clear();
             if fitted.check_described(self.model.plan.input.frame()).is_err() || !self.allows(&fitted) {
                 continue;
             }
-            let Some(traffic) = self.judged(&fitted) else {
+            let Some(traffic) = self.evaluate(&fitted) else {
                 continue;
             };
             if best
@@ -260,7 +263,7 @@ impl Search<'_> {
             fuse,
             strips,
             ..
-        } = *self.allowed;
+        } = *self.options;
         (fuse || arrangement.batches.len() == frame.batches().len())
             && (order || arrangement.passes().is_sorted())
             && arrangement.groups().all(|group| match group.mode {
@@ -272,7 +275,7 @@ impl Search<'_> {
 
     /// Improves an arrangement with moves of the given kinds until none helps or the search has to end.
     pub(super) fn climb(&mut self, start: Arrangement, moves: Moves, best: &mut Best<'_>) {
-        let Some(traffic) = self.judged(&start) else {
+        let Some(traffic) = self.evaluate(&start) else {
             return;
         };
         let mut here = (start, traffic);
@@ -296,7 +299,12 @@ impl Search<'_> {
     }
 
     /// Returns a better arrangement that differs in its runs of strips, or in one small change.
-    fn better(&mut self, here: &Judged, best: &mut Best<'_>, strips: bool) -> Option<Judged> {
+    fn better(
+        &mut self,
+        here: &EvaluatedArrangement,
+        best: &mut Best<'_>,
+        strips: bool,
+    ) -> Option<EvaluatedArrangement> {
         if best.is_final(self) {
             return None;
         }
@@ -323,7 +331,7 @@ impl Search<'_> {
 
     /// The arrangements with the best runs of strips: in place of all groups, and alongside merged passes.
     fn runs(&mut self, arrangement: &Arrangement) -> Vec<Arrangement> {
-        if !self.allowed.strips {
+        if !self.options.strips {
             return Vec::new();
         }
         let mut plain = vec![ungrouped(arrangement), undivided(arrangement)];
@@ -348,7 +356,12 @@ impl Search<'_> {
 
     /// A changed arrangement, if it is better than `here`: with the border images that its strips had before or, if that is not better, with those
     /// that save most.
-    fn improved(&mut self, changed: Arrangement, here: &Judged, best: &mut Best<'_>) -> Option<Judged> {
+    fn improved(
+        &mut self,
+        changed: Arrangement,
+        here: &EvaluatedArrangement,
+        best: &mut Best<'_>,
+    ) -> Option<EvaluatedArrangement> {
         for changed in self.with_borders(changed, &here.0) {
             if best.is_final(self) {
                 return None;
@@ -356,7 +369,7 @@ impl Search<'_> {
             if !self.fits(&changed) {
                 continue;
             }
-            let traffic = self.judged(&changed);
+            let traffic = self.evaluate(&changed);
             if let Some(traffic) = traffic.filter(|traffic| traffic.off_chip() < here.1.off_chip()) {
                 return Some((changed, traffic));
             }
@@ -426,7 +439,7 @@ mod tests {
     /// No further move improves the result of a search.
     #[test]
     fn results_are_never_worse_than_one_more_move() {
-        let allowed = SearchOptions::default();
+        let options = SearchOptions::default();
         for file in [
             "granite_deferred_taa_bloom.json",
             "qualcomm_tile_memory_sample.json",
@@ -435,8 +448,8 @@ mod tests {
             for size in [[1280, 720], [1920, 1080], [2560, 1440], [3840, 2160]] {
                 let plan = planned(file, size);
                 let found = found(&plan, &[]).arrangement;
-                let mut search = Search::new(Model::new(&plan, &plan, allowed.costs), &allowed);
-                let traffic = search.judged(&found).unwrap();
+                let mut search = Search::new(Model::new(&plan, &plan, options.costs), &options);
+                let traffic = search.evaluate(&found).unwrap();
                 let here = (found, traffic);
                 let mut best = Best {
                     arrangement: here.0.clone(),
@@ -466,7 +479,7 @@ mod tests {
                 let plan = planned(file, size);
                 let found = found(&plan, &[]);
                 let mut model = Model::new(&plan, &plan, found.costs);
-                let expected = model.traffic(&found.arrangement, CHOICE).unwrap();
+                let expected = model.traffic(&found.arrangement, MAX_RESIDENT_STEPS).unwrap();
                 // Fractions of areas are rounded.
                 let rounding = plan.totals.traffic_bytes.0 / 5000;
                 let difference = expected.off_chip().0.abs_diff(found.traffic.off_chip().0);

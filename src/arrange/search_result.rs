@@ -55,7 +55,7 @@ impl SearchResult {
             });
         let changed = changed.flatten();
         let model = Model::new(changed.as_ref().unwrap_or(plan), plan, costs);
-        let mut found = model.found(arrangement, described, described, &residents(plan));
+        let mut found = model.build_result(arrangement, described, described, &residents(plan));
         found.take_plan_if_described(plan);
         Ok(found)
     }
@@ -99,7 +99,7 @@ impl SearchResult {
 pub(super) fn as_described(plan: &Plan, costs: ArrangementCosts) -> SearchResult {
     let described = Traffic::of(plan);
     let start = Arrangement::described(plan.input.frame());
-    let found = Model::new(plan, plan, costs).found(start, described, described, &residents(plan));
+    let found = Model::new(plan, plan, costs).build_result(start, described, described, &residents(plan));
     SearchResult {
         traffic: described,
         ..found
@@ -107,18 +107,18 @@ pub(super) fn as_described(plan: &Plan, costs: ArrangementCosts) -> SearchResult
 }
 
 /// Maximum number of steps of the search for residents of the final arrangement.
-pub(super) const CHOICE: u64 = 2_000;
+pub(super) const MAX_RESIDENT_STEPS: u64 = 2_000;
 
 impl Model<'_> {
     /// Builds the result, with residents chosen by a thorough search.
-    pub(super) fn found(
+    pub(super) fn build_result(
         mut self,
         arrangement: Arrangement,
         described: Traffic,
         otherwise: Traffic,
         as_described: &[DescribedResident],
     ) -> SearchResult {
-        let chosen = self.traffic(&arrangement, CHOICE);
+        let chosen = self.traffic(&arrangement, MAX_RESIDENT_STEPS);
         let bounds = self.bounds(as_described);
         SearchResult {
             traffic: chosen.unwrap_or(otherwise),

@@ -49,7 +49,7 @@ pub(super) struct ResourceBound {
 pub(super) struct Division {
     pub(super) total: u64,
     /// Per resource, the part of the bytes that counts in no pass.
-    pub(super) apart: Vec<u64>,
+    pub(super) outside_passes: Vec<u64>,
     /// Per crowded pass, its least cost.
     pub(super) fits: Vec<Fit>,
     /// Per crowded pass and use, the maximum number of bytes that count there.
@@ -79,7 +79,7 @@ struct Shared {
 #[derive(Clone, Copy)]
 enum Place {
     /// The bytes that a resource moves in every arrangement.
-    Apart,
+    EveryArrangement,
     /// A resource's accesses, in all passes.
     Accesses,
     /// A resource's loads, in all passes, and one store. The store counts in one use of a crowded pass (the indices of the pass and of the use);
@@ -156,7 +156,7 @@ impl Auction<'_> {
         for (number, resource) in self.resources.iter().enumerate() {
             let mut places = vec![Place::Accesses];
             if resource.is_always {
-                places.extend([Place::Apart, Place::Loads(None)]);
+                places.extend([Place::EveryArrangement, Place::Loads(None)]);
             } else {
                 let uses = self.passes.iter().enumerate().flat_map(|(pass, crowded)| {
                     let uses = crowded.resources.iter().enumerate();
@@ -218,24 +218,24 @@ impl Auction<'_> {
         let mut uses: Vec<Vec<Use>> = self.passes.iter().map(|crowded| crowded.uses.clone()).collect();
         let passes = self.passes.iter();
         let mut repeats: Vec<Vec<u64>> = passes.map(|crowded| vec![0; crowded.repeats.len()]).collect();
-        let mut apart = vec![0; self.resources.len()];
-        let (mut accesses, mut loads) = (apart.clone(), apart.clone());
+        let mut outside_passes = vec![0; self.resources.len()];
+        let (mut accesses, mut loads) = (outside_passes.clone(), outside_passes.clone());
         for (number, one) in shared.iter().enumerate() {
             for (place, &part) in one.places.iter().zip(&one.parts) {
                 let bytes = part_of(one.amount, part);
                 match *place {
-                    Place::Apart => apart[number] += bytes,
+                    Place::EveryArrangement => outside_passes[number] += bytes,
                     Place::Accesses => {
-                        apart[number] += part_of(self.resources[number].off_chip, part);
+                        outside_passes[number] += part_of(self.resources[number].off_chip, part);
                         accesses[number] = u64::from(part);
                     }
                     Place::Loads(place) => {
-                        apart[number] += part_of(self.resources[number].off_chip_loads, part);
+                        outside_passes[number] += part_of(self.resources[number].off_chip_loads, part);
                         loads[number] += u64::from(part);
                         let stored = part_of(self.resources[number].stored, part);
                         match place {
                             Some((pass, at)) => uses[pass][at].lifetime += stored,
-                            None => apart[number] += stored,
+                            None => outside_passes[number] += stored,
                         }
                     }
                     Place::Lifetime(pass, at) => uses[pass][at].lifetime += bytes,
@@ -253,14 +253,14 @@ impl Auction<'_> {
         let fits =
             passes.map(|((crowded, uses), repeats)| least_cost(uses, self.heap, repeats, crowded.may_divide));
         let fits: Vec<Fit> = fits.collect();
-        let sum = apart.iter().sum::<u64>() + fits.iter().map(|fit| fit.cost).sum::<u64>();
+        let sum = outside_passes.iter().sum::<u64>() + fits.iter().map(|fit| fit.cost).sum::<u64>();
         let bytes = |uses: &Vec<Use>| {
             let bytes = uses.iter().map(|one| one.accessed + one.lifetime);
             bytes.collect::<Vec<u64>>()
         };
         Division {
             total: sum,
-            apart,
+            outside_passes,
             fits,
             uses: uses.iter().map(bytes).collect(),
         }
@@ -284,12 +284,12 @@ impl Auction<'_> {
             }
             let amount = one.amount as f64;
             let ends = |(pass, at): (usize, usize)| match last.fits[pass].held[at] {
-                Held::ForLife | Held::WithoutParts => 0.0,
+                Held::ForLifetime | Held::WithoutParts => 0.0,
                 Held::InPart | Held::OffChip => 1.0,
             };
             let resource = self.resources.get(number).copied().unwrap_or_default();
             let gain = |place: &Place| match *place {
-                Place::Apart => amount,
+                Place::EveryArrangement => amount,
                 Place::Accesses => lost[number] + resource.off_chip as f64,
                 Place::Loads(place) => {
                     let loads = loaded[number] + resource.off_chip_loads as f64;
@@ -297,7 +297,7 @@ impl Auction<'_> {
                 }
                 Place::Lifetime(pass, at) => amount * ends((pass, at)),
                 Place::Repeat(pass, at) => match (last.fits[pass].repeated >> at.min(63)) & 1 {
-                    1 if at < 64 => amount * last.fits[pass].again as f64,
+                    1 if at < 64 => amount * last.fits[pass].repeat_count as f64,
                     _ => 0.0,
                 },
             };
@@ -376,9 +376,9 @@ mod tests {
             .collect();
         let passes = (0..count).map(|pass| {
             let uses = (0..3).map(|at| Use {
-                whole: Some(sizes[at]),
+                whole_size: Some(sizes[at]),
                 is_lasting: !resources[at].is_always,
-                divided: divisible[at].then_some(sizes[at]),
+                divided_size: divisible[at].then_some(sizes[at]),
                 run: divisible[at].then_some((1 << count) - 1),
                 is_part: divisible[at],
                 accessed: random.below(3) * 8,
@@ -445,7 +445,9 @@ mod tests {
                 let (mut accessed, mut loaded) = (0, resource.stored);
                 let each = state.and_then(|state| state.as_ref());
                 let lasts = each.is_none();
-                if lasts && (resource.is_always || in_strips && self.passes[0].uses[at].divided.is_none()) {
+                if lasts
+                    && (resource.is_always || in_strips && self.passes[0].uses[at].divided_size.is_none())
+                {
                     return None;
                 }
                 if lasts && in_strips && strips.iter().any(|&other| other == 1 || other != strips[0]) {
@@ -458,9 +460,9 @@ mod tests {
                             accessed += one.accessed;
                             loaded += self.passes[pass].loads[at];
                         }
-                        Some(1) => used.0 += one.whole?,
-                        None if !in_strips => used.0 += one.whole?,
-                        _ if strips[pass] > 1 => used.1 += one.divided?,
+                        Some(1) => used.0 += one.whole_size?,
+                        None if !in_strips => used.0 += one.whole_size?,
+                        _ if strips[pass] > 1 => used.1 += one.divided_size?,
                         _ => return None,
                     }
                 }

@@ -167,7 +167,7 @@ impl Search<'_> {
         let frame = self.model.plan.input.frame();
         for (batch, pair) in (0..).zip(arrangement.batches.windows(2)) {
             let (last, first) = (BatchId(pair[0].batches.end - 1), BatchId(pair[1].batches.first));
-            if self.allowed.fuse && fusible(frame, last, first).is_ok() {
+            if self.options.fuse && fusible(frame, last, first).is_ok() {
                 moves.push(Move {
                     batch,
                     group: 0,
@@ -211,10 +211,10 @@ impl Search<'_> {
             // Adds or removes a pass at either end: an adjacent one, or any if the order may change.
             let others = (0..groups.len()).filter(|&other| other != at && groups[other].passes.len() == 1);
             for other in others {
-                if other == at.wrapping_sub(1) || self.allowed.order {
+                if other == at.wrapping_sub(1) || self.options.order {
                     add(Change::AddFirst(other as u32));
                 }
-                if other == at + 1 || self.allowed.order {
+                if other == at + 1 || self.options.order {
                     add(Change::AddLast(other as u32));
                 }
             }
@@ -242,11 +242,11 @@ impl Search<'_> {
             (group.mode == GroupMode::Merged || group.passes.len() == 1)
                 && frame.pass(group.passes[0]).kind == PassKind::Render
         };
-        let farthest = match self.allowed.order {
+        let farthest = match self.options.order {
             true => groups.len(),
             false => groups.len().min(at + 2),
         };
-        let others = (at + 1..farthest).filter(|_| self.allowed.merge);
+        let others = (at + 1..farthest).filter(|_| self.options.merge);
         for other in others.filter(|&other| mergeable(&groups[at]) && mergeable(&groups[other])) {
             if !self.merges(&[&groups[at].passes[..], &groups[other].passes].concat()) {
                 continue;
@@ -259,7 +259,7 @@ impl Search<'_> {
                 });
             }
         }
-        if self.allowed.order {
+        if self.options.order {
             // Moving up by one is moving the group above down.
             let others = self.positions(groups, at);
             let others = others.filter(|to| to.abs_diff(at) > 1 || *to == at + 1);

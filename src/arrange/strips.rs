@@ -11,7 +11,7 @@
 
 use ash::vk;
 
-use super::borders::Measures;
+use super::borders::RunExtents;
 use super::error::CannotGroup;
 use super::types::{StripGrid, texels_of};
 use super::uses::{DividedImage, Uses, extent_of, is_attached, scale_in};
@@ -22,7 +22,7 @@ use crate::frame::{Frame, PassId, ReadReach, ResourceId};
 #[derive(Clone, Debug)]
 pub(super) struct Division {
     /// Extent in texels of the largest image that the run writes, called the whole: all others have this size divided by a whole number.
-    pub(super) whole: vk::Extent2D,
+    pub(super) whole_extent: vk::Extent2D,
     /// Origins of strips and halos are multiples of this number of pixels.
     unit: u32,
     /// The passes of the run.
@@ -47,7 +47,7 @@ impl Division {
     pub(super) fn saving_borders(frame: &Frame, run: &[PassId]) -> Vec<ResourceId> {
         let uses = Uses { frame, run };
         let measured = || {
-            uses.attachments_agree()?;
+            uses.check_attachment_sizes()?;
             let whole = uses.whole()?;
             let scales = uses.scales(whole)?;
             let unit = scales.iter().copied().fold(1, lcm);
@@ -55,8 +55,8 @@ impl Division {
             Ok::<_, CannotGroup>((whole, scales, halos, unit))
         };
         match measured() {
-            Ok((whole, scales, halos, unit)) => uses.saving_borders(&Measures {
-                whole,
+            Ok((whole, scales, halos, unit)) => uses.saving_borders(&RunExtents {
+                whole_extent: whole,
                 halos: &halos,
                 scales: &scales,
                 unit,
@@ -71,14 +71,14 @@ impl Division {
             can_repeat(frame, pass)?;
         }
         let uses = Uses { frame, run };
-        uses.attachments_agree()?;
+        uses.check_attachment_sizes()?;
         let whole = uses.whole()?;
         let scales = uses.scales(whole)?;
         let unit = scales.iter().copied().fold(1, lcm);
         let halos = uses.halos(whole, &scales, unit)?;
         let at_border = |&resource: &ResourceId| {
-            let measures = Measures {
-                whole,
+            let extents = RunExtents {
+                whole_extent: whole,
                 halos: &halos,
                 scales: &scales,
                 unit,
@@ -90,7 +90,7 @@ impl Division {
                     why,
                 }
             };
-            uses.border(resource, &measures).map_err(cannot)
+            uses.border(resource, &extents).map_err(cannot)
         };
         let at_border: Vec<DividedImage> = borders.iter().map(at_border).collect::<Result<_, _>>()?;
         let inside = uses.inside(whole, borders);
@@ -100,9 +100,9 @@ impl Division {
                 why: "a pass renders to it and to an image that is not divided",
             });
         }
-        uses.outside_keeps(&inside, &halos)?;
+        uses.check_kept_contents(&inside, &halos)?;
         if inside.is_empty() {
-            return Err(CannotGroup::NothingInside);
+            return Err(CannotGroup::NoInsideImage);
         }
         let passes = run
             .iter()
@@ -134,7 +134,7 @@ impl Division {
             }
         };
         Ok(Division {
-            whole,
+            whole_extent: whole,
             unit,
             inside: inside.into_iter().map(image).collect(),
             passes,
@@ -143,7 +143,7 @@ impl Division {
 
     /// Returns the strips of a grid, row by row, in pixels of the whole image.
     pub(super) fn strips(&self, grid: StripGrid) -> Result<Vec<vk::Rect2D>, CannotGroup> {
-        let vk::Extent2D { width, height } = self.whole;
+        let vk::Extent2D { width, height } = self.whole_extent;
         let StripGrid { columns, rows } = grid;
         if columns == 0 || rows == 0 || columns > width || rows > height || grid.strips() == 1 {
             return Err(CannotGroup::Grid {
@@ -163,12 +163,12 @@ impl Division {
 
     /// The area of the whole image.
     pub(super) fn all(&self) -> vk::Rect2D {
-        self.whole.into()
+        self.whole_extent.into()
     }
 
     /// Pixels of the whole image per texel of `image`; `None` if that is not a whole number.
     pub(super) fn scale_of(&self, frame: &Frame, image: ResourceId) -> Option<u32> {
-        scale_in(frame, self.whole, image)
+        scale_in(frame, self.whole_extent, image)
     }
 
     /// Distance around a strip, in pixels of the whole image, within which an access of a pass with a halo touches a resource, and the pixels per texel of the
@@ -223,8 +223,8 @@ impl Division {
             let end = (start as u32 + length).saturating_add(halo).min(limit);
             (first / scale, end.div_ceil(scale))
         };
-        let (left, right) = side(strip.offset.x, strip.extent.width, self.whole.width);
-        let (top, bottom) = side(strip.offset.y, strip.extent.height, self.whole.height);
+        let (left, right) = side(strip.offset.x, strip.extent.width, self.whole_extent.width);
+        let (top, bottom) = side(strip.offset.y, strip.extent.height, self.whole_extent.height);
         rect(left, top, right, bottom)
     }
 }
@@ -246,7 +246,7 @@ fn rect(left: u32, top: u32, right: u32, bottom: u32) -> vk::Rect2D {
 pub(super) fn never_divided(frame: &Frame, passes: &[PassId]) -> Option<CannotGroup> {
     let uses = Uses { frame, run: passes };
     let alone = passes.iter().try_for_each(|&pass| can_repeat(frame, pass));
-    if let Err(why) = alone.and_then(|()| uses.attachments_agree()) {
+    if let Err(why) = alone.and_then(|()| uses.check_attachment_sizes()) {
         return Some(why);
     }
     let anywhere = uses
@@ -323,11 +323,11 @@ impl<'a> Uses<'a> {
         });
         whole
             .filter(|whole| whole.width > 0)
-            .ok_or(CannotGroup::NothingInside)
+            .ok_or(CannotGroup::NoInsideImage)
     }
 
     /// Refuses render passes with attachments of different sizes: their strips would have different sizes, too.
-    fn attachments_agree(&self) -> Result<(), CannotGroup> {
+    fn check_attachment_sizes(&self) -> Result<(), CannotGroup> {
         for &pass in self.run {
             let attached = self
                 .frame
@@ -407,7 +407,7 @@ impl<'a> Uses<'a> {
     }
 
     /// Checks that resources used after the run end up with the same contents, though passes repeat texels around every strip.
-    fn outside_keeps(&self, inside: &[ResourceId], halos: &[u32]) -> Result<(), CannotGroup> {
+    fn check_kept_contents(&self, inside: &[ResourceId], halos: &[u32]) -> Result<(), CannotGroup> {
         for (at, written) in self.iter().filter(|(_, access)| access.writes) {
             if inside.contains(&written.resource) {
                 continue;

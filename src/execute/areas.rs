@@ -14,7 +14,7 @@ fn sides(area: vk::Rect2D) -> [[i64; 2]; 2] {
 }
 
 /// The bounding rectangle of areas.
-pub(super) fn around(areas: impl Iterator<Item = vk::Rect2D>) -> vk::Rect2D {
+pub(super) fn bounding_rect(areas: impl Iterator<Item = vk::Rect2D>) -> vk::Rect2D {
     let both = |a: vk::Rect2D, b: vk::Rect2D| {
         let [[left, right], [top, bottom]] = [0, 1].map(|axis| {
             let ([first, end], [other_first, other_end]) = (sides(a)[axis], sides(b)[axis]);
@@ -46,7 +46,7 @@ pub(super) fn extent_of(resource: &Resource, base: vk::Extent2D) -> Option<vk::E
 }
 
 /// Returns true if an image or a buffer of lists contains all of an area.
-pub(super) fn holds(resource: &Resource, base: vk::Extent2D, area: vk::Rect2D) -> bool {
+pub(super) fn contains_area(resource: &Resource, base: vk::Extent2D, area: vk::Rect2D) -> bool {
     let Some(extent) = extent_of(resource, base) else {
         return false;
     };

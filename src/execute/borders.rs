@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::areas::{holds, is_covered};
+use super::areas::{contains_area, is_covered};
 use super::check::Checker;
 use super::error::OriginRule;
 use super::origins::{PassOrigin, ResourceOrigin};
@@ -68,7 +68,7 @@ impl Checker<'_> {
     }
 
     /// Returns why a pass is not a copy of a resource at the border of a strip, next to the described pass `beside`.
-    pub(super) fn is_not_border(
+    pub(super) fn border_fault(
         &self,
         pass: PassId,
         resource: ResourceId,
@@ -138,13 +138,13 @@ impl Checker<'_> {
         let borders: Vec<Border> = borders.map(|border| lifetimes.joined(border)).collect();
         let mut faults = Vec::new();
         for border in &borders {
-            if let Some(why) = is_out_of_order(&lifetimes, *border) {
+            if let Some(why) = order_fault(&lifetimes, *border) {
                 let name = &frame.pass(border.pass).name;
                 faults.push(format!("pass `{name}` copies at the wrong time: {why}"));
             }
         }
         for part in frame.resource_ids() {
-            if let Some(why) = self.is_lost(part, &lifetimes, &borders) {
+            if let Some(why) = self.lost_contents_fault(part, &lifetimes, &borders) {
                 let name = &frame.resource(part).name;
                 faults.push(format!(
                     "`{name}` lacks a complete copy at the border of its strip: {why}"
@@ -157,7 +157,7 @@ impl Checker<'_> {
     }
 
     /// Returns why the contents of a strip's image differ from those of the whole image, or are not copied back.
-    fn is_lost(
+    fn lost_contents_fault(
         &self,
         part: ResourceId,
         lifetimes: &Lifetimes<'_>,
@@ -177,7 +177,7 @@ impl Checker<'_> {
         if first.needs_contents() && !is_loaded {
             return Some("its first use needs contents, but nothing is copied into it");
         }
-        let is_own = |access: &&Access| frame.pass(access.pass).contents.is_own();
+        let is_own = |access: &&Access| frame.pass(access.pass).contents.is_recorded_by_runtime();
         let is_written = uses().any(|access| access.writes && !is_own(&access));
         // The strips of a run are the parts used by the same described pass.
         let pass_of = |id: ResourceId| {
@@ -230,7 +230,7 @@ impl Checker<'_> {
             }
         }
         let source = of_part(true).map(|border| border.whole);
-        let mut sources = source.filter(|&id| !holds(frame.resource(id), frame.base_extent(), area));
+        let mut sources = source.filter(|&id| !contains_area(frame.resource(id), frame.base_extent(), area));
         sources
             .next()
             .map(|_| "the image that is copied into it does not cover its area")
@@ -238,7 +238,7 @@ impl Checker<'_> {
 }
 
 /// Returns why a copy is not before the first use of a strip's image, or after the last change of it.
-fn is_out_of_order(lifetimes: &Lifetimes<'_>, border: Border) -> Option<&'static str> {
+fn order_fault(lifetimes: &Lifetimes<'_>, border: Border) -> Option<&'static str> {
     let mut others = lifetimes.uses(border.part);
     match border.enters {
         true if others.any(|access| access.pass < border.pass) => {

@@ -4,7 +4,7 @@
 
 use ash::vk;
 
-use super::areas::{around, computed_area, holds, is_covered};
+use super::areas::{bounding_rect, computed_area, contains_area, is_covered};
 use super::charges::ChargeCause;
 use super::check_values;
 use super::error::{OriginError, OriginRule};
@@ -135,7 +135,7 @@ impl Checker<'_> {
             let name = &self.executed.frame().pass(pass).name;
             let fault = match &self.origins.passes[pass.index()] {
                 PassOrigin::Runs(runs) => {
-                    let why = self.differs(pass, runs);
+                    let why = self.pass_difference(pass, runs);
                     why.map(|why| {
                         (
                             OriginRule::Pass,
@@ -144,7 +144,7 @@ impl Checker<'_> {
                     })
                 }
                 PassOrigin::Store { resource, after } => {
-                    let why = self.is_not_store(pass, *resource, *after);
+                    let why = self.store_fault(pass, *resource, *after);
                     why.map(|why| {
                         (
                             OriginRule::Store,
@@ -153,7 +153,7 @@ impl Checker<'_> {
                     })
                 }
                 PassOrigin::Border { resource, beside } => {
-                    let why = self.is_not_border(pass, *resource, *beside);
+                    let why = self.border_fault(pass, *resource, *beside);
                     why.map(|why| {
                         (
                             OriginRule::Border,
@@ -171,7 +171,7 @@ impl Checker<'_> {
     }
 
     /// Returns how a pass differs from the described passes that it runs according to its origin.
-    fn differs(&self, pass: PassId, runs: &[PassRun]) -> Option<String> {
+    fn pass_difference(&self, pass: PassId, runs: &[PassRun]) -> Option<String> {
         let (frame, described) = (self.executed.frame(), self.executed.described());
         let ours = frame.pass(pass);
         if runs.is_empty() {
@@ -212,12 +212,12 @@ impl Checker<'_> {
         let areas = runs.iter().map(|run| described.pass(run.pass).area);
         let area = match strip.filter(|_| ours.kind == PassKind::Render) {
             Some(strip) => strip.scissor(),
-            None => around(areas),
+            None => bounding_rect(areas),
         };
         if ours.area != area {
             return Some("its area is not that of its strip or described passes".to_owned());
         }
-        if strip.is_some_and(|strip| strip.number >= strip.of) {
+        if strip.is_some_and(|strip| strip.number >= strip.count) {
             return Some("its strip's number is not below the number of strips".to_owned());
         }
         if ours.subpasses != subpass {
@@ -236,7 +236,7 @@ impl Checker<'_> {
     }
 
     /// Returns why a pass is not the store of a resource after a described pass.
-    fn is_not_store(&self, pass: PassId, resource: ResourceId, after: PassId) -> Option<&'static str> {
+    fn store_fault(&self, pass: PassId, resource: ResourceId, after: PassId) -> Option<&'static str> {
         let frame = self.executed.frame();
         if frame.pass(pass).contents != CommandSource::Store {
             return Some("the caller records it");
@@ -316,7 +316,7 @@ impl Checker<'_> {
                 "its creation parameters differ"
             } else if origin
                 .area
-                .is_some_and(|area| !holds(theirs, described.base_extent(), area))
+                .is_some_and(|area| !contains_area(theirs, described.base_extent(), area))
             {
                 "it exceeds the described image"
             } else if area.is_some() && ours.persistence != Persistence::Transient {
@@ -344,7 +344,7 @@ impl Checker<'_> {
     fn check_accesses(&mut self) {
         let frame = self.executed.frame();
         for (index, access) in frame.accesses().iter().enumerate() {
-            let Some(why) = self.is_not_described(index, access) else {
+            let Some(why) = self.access_fault(index, access) else {
                 continue;
             };
             let (pass, resource) = (frame.pass(access.pass), frame.resource(access.resource));
@@ -357,7 +357,7 @@ impl Checker<'_> {
     }
 
     /// Returns why an access is not the described one that its origin names.
-    fn is_not_described(&self, index: usize, access: &Access) -> Option<&'static str> {
+    fn access_fault(&self, index: usize, access: &Access) -> Option<&'static str> {
         let described = self.executed.described();
         let origin = self.origins.accesses[index];
         let runs = match (&self.origins.passes[access.pass.index()], origin) {
@@ -390,7 +390,7 @@ impl Checker<'_> {
             resource: whole(access.resource),
             resolves: access.resolves.map(whole),
             // Follows from the earlier subpasses.
-            goes_on: theirs.goes_on,
+            continues_attachment: theirs.continues_attachment,
             ..as_described
         };
         if ours.resource != theirs.resource || ours.resolves != theirs.resolves {
@@ -402,7 +402,7 @@ impl Checker<'_> {
     /// Converts an access of a strip to that of the whole pass: replaces the measured bytes, share and load operation where they differ only because
     /// of the strip.
     fn of_whole_image(&self, access: &Access, theirs: &Access, strip: Strip) -> Access {
-        let part = |bytes: Bytes| Bytes(bytes.0 / u64::from(strip.of));
+        let part = |bytes: Bytes| Bytes(bytes.0 / u64::from(strip.count));
         let apart = self.origins.resources[access.resource.index()].area.is_some();
         // Each strip but the first changes only its own part of a resource that is used after the run.
         let partly = strip.number > 0 && !apart && access.writes && !access.kind.is_attachment();
@@ -422,21 +422,21 @@ impl Checker<'_> {
     }
 
     /// Returns why a described pass is not executed exactly once; `None` if it runs once, whole or in all of its strips.
-    fn is_not_run_once(&self, pass: PassId, runs: &[PassRun]) -> Option<String> {
+    fn coverage_fault(&self, pass: PassId, runs: &[PassRun]) -> Option<String> {
         let [first, ..] = runs else {
             return Some("runs 0 times instead of once".to_owned());
         };
-        let Some(Strip { of, .. }) = first.strip else {
+        let Some(Strip { count, .. }) = first.strip else {
             let times = runs.len();
             return (times != 1).then(|| format!("runs {times} times instead of once"));
         };
-        let in_order = (0..of).zip(runs).all(|(number, run)| {
+        let in_order = (0..count).zip(runs).all(|(number, run)| {
             run.strip
-                .is_some_and(|strip| (strip.number, strip.of) == (number, of))
+                .is_some_and(|strip| (strip.number, strip.count) == (number, count))
         });
-        if !in_order || runs.len() != of as usize {
+        if !in_order || runs.len() != count as usize {
             return Some(format!(
-                "does not run once in each of its strips, in order (number of strips: {of})"
+                "does not run once in each of its strips, in order (number of strips: {count})"
             ));
         }
         let areas: Vec<vk::Rect2D> = runs.iter().filter_map(|run| Some(run.strip?.area)).collect();
@@ -501,7 +501,7 @@ impl Checker<'_> {
                 PassOrigin::Store { .. } | PassOrigin::Border { .. } => &[],
             });
             let runs: Vec<PassRun> = runs.filter(|run| run.pass == pass).copied().collect();
-            if let Some(why) = self.is_not_run_once(pass, &runs) {
+            if let Some(why) = self.coverage_fault(pass, &runs) {
                 missing.push(format!("described pass `{name}` {why}"));
                 continue;
             }

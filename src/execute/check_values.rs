@@ -46,12 +46,12 @@ pub(super) fn faults(executed: &ExecutedFrame, origins: &OriginTables) -> Vec<Or
     };
     let of_values = divided.into_iter().filter_map(|resource| {
         let checker = checker(resource);
-        let why = checker.is_misnumbered().or_else(|| checker.sees_other_contents());
+        let why = checker.numbering_fault().or_else(|| checker.contents_fault());
         Some((resource, why?))
     });
     let at_borders = copied
         .into_iter()
-        .filter_map(|resource| Some((resource, checker(resource).sees_other_contents()?)));
+        .filter_map(|resource| Some((resource, checker(resource).contents_fault()?)));
     of_values.chain(at_borders).map(fault).collect()
 }
 
@@ -80,7 +80,7 @@ impl Checker<'_> {
     }
 
     /// Returns why the values are not numbered in the order of the described passes; `None` if they are.
-    fn is_misnumbered(&self) -> Option<String> {
+    fn numbering_fault(&self) -> Option<String> {
         let mut values: Vec<(ResourceValue, ResourceId)> = Vec::new();
         for (id, origin) in self.holders() {
             match origin.value {
@@ -132,7 +132,7 @@ impl Checker<'_> {
 
     /// Describes the first access that sees contents other than those that the described access sees, or another fault in the contents; `None` if
     /// there is none.
-    fn sees_other_contents(&self) -> Option<String> {
+    fn contents_fault(&self) -> Option<String> {
         let (frame, described) = (self.executed.frame(), self.executed.described());
         let mut whole = Contents::new(described, self.resource, self.is_persistent());
         let mut wanted: Vec<ObservedContents> = Vec::new();
@@ -250,7 +250,7 @@ impl<'a> Contents<'a> {
                     access.kind,
                     AccessKind::InputAttachment | AccessKind::TileAttachment
                 );
-                let own = replaced && (in_place || access.goes_on);
+                let own = replaced && (in_place || access.continues_attachment);
                 if access.range.intersects(part) && !own {
                     let earlier =
                         |write: &u32| !repeats || *write == BEFORE_FRAME || access_of(*write).pass < pass;

@@ -8,7 +8,9 @@ impl ExecutedFrame {
     /// Pairs of a resource and a pass of the executed frame after which the lifetime of the resource may be [split](ExecutedFrame::split).
     pub fn splittable(&self) -> impl Iterator<Item = (ResourceId, PassId)> + use<'_> {
         let frame = self.frame();
-        let resources = frame.resource_ids().filter(|&id| frame.splits(id).is_ok());
+        let resources = frame
+            .resource_ids()
+            .filter(|&id| frame.check_splittable(id).is_ok());
         resources.flat_map(|id| frame.accesses_to(id).map(move |access| (id, access.pass)))
     }
 

@@ -37,7 +37,7 @@ pub struct Strip {
     /// Index from 0, in execution order.
     pub number: u32,
     /// Number of strips.
-    pub of: u32,
+    pub count: u32,
     /// The computed area including the halo, in texels of the described image that the pass writes, in [lists](crate::frame::TileLists) of its buffer of
     /// lists, or in pixels of the frame if it writes only other buffers.
     pub area: vk::Rect2D,
@@ -53,7 +53,7 @@ impl Strip {
     pub fn whole(area: vk::Rect2D) -> Strip {
         Strip {
             number: 0,
-            of: 1,
+            count: 1,
             area,
             origin: vk::Offset2D::default(),
             halo: 0,
@@ -106,8 +106,8 @@ impl Strip {
             y: offset.y + self.origin.y,
         };
         Strip {
-            number: self.number * later.of + later.number,
-            of: self.of * later.of,
+            number: self.number * later.count + later.number,
+            count: self.count * later.count,
             area: vk::Rect2D {
                 offset: moved(later.area.offset),
                 extent: later.area.extent,

@@ -46,9 +46,13 @@ impl ExecutedFrame {
         let mut origins = Origins::IDENTITY.to_tables(self.frame());
         let value_of = |(id, value)| match value {
             None => ResourceOrigin::whole(id),
-            Some(SeparateValue { of, number, count }) => ResourceOrigin {
+            Some(SeparateValue {
+                resource,
+                number,
+                count,
+            }) => ResourceOrigin {
                 value: Some(ResourceValue { number, count }),
-                ..ResourceOrigin::whole(of)
+                ..ResourceOrigin::whole(resource)
             },
         };
         origins.resources = frame.resource_ids().zip(values).map(value_of).collect();

@@ -230,7 +230,7 @@ pub struct Access {
     /// Distance from the pixel at which the access reads, if declared; see [`Access::reach`].
     pub reach: Option<ReadReach>,
     /// In a validated frame: true if an earlier subpass of the pass has attached the same part, so that this access continues with its contents.
-    pub goes_on: bool,
+    pub continues_attachment: bool,
 }
 
 impl Access {

@@ -8,7 +8,7 @@ use crate::format;
 
 /// Width and height in texels of a level as seen through a view: in blocks if the view shows compressed blocks as texels ("Image Views",
 /// `VK_IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT`).
-pub(super) fn viewed(desc: &ImageDesc, extent: vk::Extent3D, access: &Access) -> vk::Extent2D {
+pub(super) fn viewed_extent(desc: &ImageDesc, extent: vk::Extent3D, access: &Access) -> vk::Extent2D {
     let blocks = |view| {
         let (own, view) = (format::info(desc.format)?, format::info(view)?);
         (own.is_compressed() && !view.is_compressed()).then_some([own.block.width, own.block.height])
@@ -26,13 +26,14 @@ pub(super) fn viewed(desc: &ImageDesc, extent: vk::Extent3D, access: &Access) ->
 }
 
 /// Extent and number of layers that all attachments of a render pass cover, input attachments included; `None` without attachments.
-pub(super) fn covered(accesses: &[Access], resources: &[Resource]) -> Option<(vk::Extent2D, u32)> {
+pub(super) fn attachment_extent(accesses: &[Access], resources: &[Resource]) -> Option<(vk::Extent2D, u32)> {
     let attached =
         |access: &&Access| access.kind.is_attachment() || access.kind == AccessKind::InputAttachment;
     let of_one = |access: &Access| match resources[access.resource.index()].kind {
-        ResourceKind::Image { desc, extent, .. } => {
-            Some((viewed(&desc, extent, access), access.range.layers.len() as u32))
-        }
+        ResourceKind::Image { desc, extent, .. } => Some((
+            viewed_extent(&desc, extent, access),
+            access.range.layers.len() as u32,
+        )),
         ResourceKind::Buffer { .. } => None,
     };
     let all = accesses.iter().filter(attached).filter_map(of_one);

@@ -495,7 +495,7 @@ impl PassBuilder<'_> {
             measured: None,
             share: None,
             reach: None,
-            goes_on: false,
+            continues_attachment: false,
         });
         self.frame.tables.passes[pass.index()].accesses.end += 1;
         self

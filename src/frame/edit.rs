@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::area::{covered, intersection, union};
+use super::area::{attachment_extent, intersection, union};
 use super::builder::FrameBuilder;
 use super::tables::{Access, CommandSource, Pass, PassKind, Tables};
 use super::validate::subpasses_share;
@@ -97,7 +97,7 @@ impl Frame {
         };
         let fits = |pass: PassId| {
             let accesses = self.accesses_of(pass);
-            let limit = covered(accesses, self.resources()).map(|(extent, _)| extent.into());
+            let limit = attachment_extent(accesses, self.resources()).map(|(extent, _)| extent.into());
             let inside = limit.is_some_and(|limit| intersection(around, limit) == Some(around));
             inside && (whole(pass) || !accesses.iter().any(reset))
         };

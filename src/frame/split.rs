@@ -26,7 +26,7 @@ impl Frame {
     ///
     /// # Errors
     /// The reason why it cannot, as text.
-    pub fn splits(&self, resource: ResourceId) -> Result<(), &'static str> {
+    pub fn check_splittable(&self, resource: ResourceId) -> Result<(), &'static str> {
         let mut uses = self.accesses_to(resource);
         let first = uses
             .find(|access| access.version == HistoryVersion::Current)
@@ -60,14 +60,14 @@ impl Frame {
     }
 
     /// Returns true if the runtime can store `resource` on the queue of pass `after`. The lifetime of the resource must be one that can be split.
-    pub(crate) fn stores_behind(&self, resource: ResourceId, after: PassId) -> bool {
+    pub(crate) fn can_store_after(&self, resource: ResourceId, after: PassId) -> bool {
         let queue = &self.queues()[self.queue_of(after).index()];
         store_of(self.resource(resource)).is_ok_and(|store| queue.capabilities.contains(store.needs))
     }
 
     /// Splits the lifetime of `resource` after pass `after`: all uses up to `after` refer to a new transient resource, the last one of the frame, and a new
     /// pass directly after `after` stores it to `resource`. `None` if that is not possible: nothing needs the resource later, `after` does not use it, its
-    /// lifetime cannot be [split](Frame::splits), or the queue cannot draw (images) or dispatch (buffers).
+    /// lifetime cannot be [split](Frame::check_splittable), or the queue cannot draw (images) or dispatch (buffers).
     ///
     /// # Errors
     /// Same as [`FrameBuilder::build`].
@@ -81,7 +81,11 @@ impl Frame {
         let wanted =
             described.persistence != Persistence::Transient || uses().any(|access| access.pass > after);
         let used = uses().any(|access| access.pass == after);
-        if !wanted || !used || self.splits(resource).is_err() || !self.stores_behind(resource, after) {
+        if !wanted
+            || !used
+            || self.check_splittable(resource).is_err()
+            || !self.can_store_after(resource, after)
+        {
             return None;
         }
         let Store {
@@ -135,7 +139,7 @@ impl Frame {
             measured: (!writes).then_some(Bytes::ZERO),
             share: None,
             reach: None,
-            goes_on: false,
+            continues_attachment: false,
         };
         let at = tables.passes[after.index()].accesses.end;
         let added = [access(apart, reads, false), access(resource, writes, true)];

@@ -106,7 +106,7 @@ pub enum CommandSource {
 
 impl CommandSource {
     /// Returns true if the runtime, not the caller, records the commands.
-    pub(crate) fn is_own(self) -> bool {
+    pub(crate) fn is_recorded_by_runtime(self) -> bool {
         matches!(self, CommandSource::Store | CommandSource::Border { .. })
     }
 }

@@ -14,7 +14,7 @@
 //! view. Within a render pass of several subpasses, an attachment is loaded by the first that uses it, stored once, and not stored if no later pass
 //! uses it and the frame does not keep it.
 
-use super::area::{intersection, viewed};
+use super::area::{intersection, viewed_extent};
 use super::tables::{Access, CommandSource, Pass, PassKind, Resource, ResourceKind};
 use super::{AccessKind, Frame, Persistence, ResourceId};
 use crate::units::Bytes;
@@ -61,7 +61,7 @@ impl Frame {
         if pass.subpasses == 1 || !access.kind.is_attached() {
             return u32::from(access.reads) + u32::from(access.writes);
         }
-        let loads = access.reads && !access.goes_on;
+        let loads = access.reads && !access.continues_attachment;
         let stores = access.writes && !self.is_stored_earlier(access) && self.is_kept_after(access);
         u32::from(loads) + u32::from(stores)
     }
@@ -137,7 +137,7 @@ fn rendered_texels(
     if pass.kind != PassKind::Render {
         return None;
     }
-    let level = viewed(desc, *extent, access);
+    let level = viewed_extent(desc, *extent, access);
     let layers = access.range.layers.len() as u32;
     let rendered = match pass.view_mask {
         0 => pass.layers,

@@ -23,7 +23,7 @@ use super::{AccessKind, Frame, PassId, Persistence, ResourceId, SubresourceRange
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SeparateValue {
     /// The resource.
-    pub(crate) of: ResourceId,
+    pub(crate) resource: ResourceId,
     /// The value's number, from 1.
     pub(crate) number: u32,
     /// The number of values of the resource.
@@ -35,7 +35,7 @@ struct Division {
     /// The passes in which the second and later values begin, in order.
     starts: Vec<PassId>,
     /// True if the first value needs the resource's contents from before the frame.
-    enters: bool,
+    needs_earlier_contents: bool,
 }
 
 impl Division {
@@ -79,7 +79,7 @@ impl Frame {
             let mut holders = vec![id; count as usize];
             for &number in &separate {
                 let value = SeparateValue {
-                    of: id,
+                    resource: id,
                     number: number as u32 + 1,
                     count,
                 };
@@ -123,13 +123,13 @@ impl Frame {
         let count = division.starts.len() + 1;
         let separate: Vec<usize> = match self.resource(id).persistence {
             Persistence::Transient => (0..count).collect(),
-            Persistence::History => (usize::from(division.enters)..count - 1).collect(),
+            Persistence::History => (usize::from(division.needs_earlier_contents)..count - 1).collect(),
             Persistence::External(_) => {
                 // Its entry and exit states are those that the queues of its first and last pass can wait for.
                 let first = self.accesses_to(id).next().map(|access| access.pass);
                 let queues = [first, division.starts.last().copied()].map(|pass| Some(self.queue_of(pass?)));
-                let enters = division.enters || queues[0] != queues[1];
-                (usize::from(enters)..count - 1).collect()
+                let needs_earlier_contents = division.needs_earlier_contents || queues[0] != queues[1];
+                (usize::from(needs_earlier_contents)..count - 1).collect()
             }
         };
         (count > 1 && !separate.is_empty()).then_some((division, separate))
@@ -140,13 +140,13 @@ impl Frame {
     fn may_divide(&self, id: ResourceId) -> bool {
         let mut uses = self.accesses_to(id);
         self.resource(id).tile_constraint == TileConstraint::None
-            && uses.all(|access| !self.pass(access.pass).contents.is_own())
+            && uses.all(|access| !self.pass(access.pass).contents.is_recorded_by_runtime())
     }
 
     /// Returns true if contents of a resource from before the frame are needed, by the frame or after it.
     pub(super) fn keeps_earlier_contents(&self, id: ResourceId) -> bool {
         let resource = self.resource(id);
-        resource.persistence != Persistence::Transient && self.division_of(id).enters
+        resource.persistence != Persistence::Transient && self.division_of(id).needs_earlier_contents
     }
 
     /// Divides a resource into values: walks its passes backwards, and starts a value at each pass before which no part has contents that are needed.
@@ -169,10 +169,13 @@ impl Frame {
         }
         let first = uses.first().map(|access| access.pass);
         starts.compact_sort();
-        let enters = starts.first().copied() != first;
+        let needs_earlier_contents = starts.first().copied() != first;
         // A value begins after another one.
         starts.retain(|&start| Some(start) != first);
-        Division { starts, enters }
+        Division {
+            starts,
+            needs_earlier_contents,
+        }
     }
 
     /// Returns true if the contents of a part before a pass are needed, given whether those after it are; `in_pass` are the pass's accesses to its
@@ -184,7 +187,7 @@ impl Frame {
         // An attachment is cleared or overwritten before anything in its pass reads it in place.
         let in_place = |access: &Access| {
             let reads = [AccessKind::InputAttachment, AccessKind::TileAttachment].contains(&access.kind);
-            reads || access.goes_on
+            reads || access.continues_attachment
         };
         let needs = |access: &&&Access| access.needs_contents() && !(replaced && in_place(access));
         let is_optional = in_pass

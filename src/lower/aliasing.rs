@@ -183,7 +183,11 @@ fn check(plan: &Plan, queues: &DeviceQueues) -> Result<(), LowerError> {
     if plan.stores().next().is_some() {
         return more("it splits lifetimes by stores: plan without `split`");
     }
-    if frame.passes().iter().any(|pass| pass.contents.is_own()) {
+    if frame
+        .passes()
+        .iter()
+        .any(|pass| pass.contents.is_recorded_by_runtime())
+    {
         return more("it copies images at the border of strips: arrange it without `borders`");
     }
     Ok(())

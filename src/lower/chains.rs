@@ -62,8 +62,8 @@ pub(super) struct Chain {
     pub(super) is_previous: bool,
     /// Its epochs, a run of [`Chains::epochs`].
     pub(super) epochs: Run,
-    /// The hazards of slices inside its epochs, a run of [`Chains::inside`].
-    pub(super) inside: Run,
+    /// The hazards of slices inside its epochs, a run of [`Chains::slice_hazards`].
+    pub(super) slice_hazards: Run,
 }
 
 /// A use of slices that waits for earlier uses of the same slices in the same epoch.
@@ -72,7 +72,7 @@ pub(super) struct SliceHazard {
     /// The epoch, one of [`Chains::epochs`].
     pub(super) epoch: u32,
     /// The use that waits.
-    pub(super) of: QueueUse,
+    pub(super) queue_use: QueueUse,
     /// The stages that it waits for.
     pub(super) after: vk::PipelineStageFlags2,
     /// The writes that it waits for.
@@ -86,7 +86,7 @@ pub(super) struct Chains {
     pub(super) epochs: Vec<Epoch>,
     pub(super) uses: Vec<QueueUse>,
     /// The hazards of slices inside epochs, by chain, epoch and pass.
-    pub(super) inside: Vec<SliceHazard>,
+    pub(super) slice_hazards: Vec<SliceHazard>,
     /// Per placement, its chains; if a resource has aliases in several objects, only the placement of the first alias has chains.
     pub(super) of_placement: Vec<Run>,
     /// Per access of the frame, the first epochs that contain it: for aspects other than stencil, and for stencil.
@@ -106,31 +106,31 @@ impl Chains {
     pub(super) fn fill(&mut self, placed: &Placed<'_>) {
         let frame = &placed.plan.frame;
         let features = placed.plan.profile.features;
-        let gather = Gather {
+        let builder = ChainBuilder {
             frame,
             placed,
             all: frame.accesses(),
             store_none: features.contains(Features::STORE_OP_NONE),
-            apart: features.contains(Features::SEPARATE_DEPTH_STENCIL_LAYOUTS),
+            separate_layouts: features.contains(Features::SEPARATE_DEPTH_STENCIL_LAYOUTS),
         };
         self.chains.clear();
         self.epochs.clear();
         self.uses.clear();
-        self.inside.clear();
+        self.slice_hazards.clear();
         self.of_placement.clear();
         let placements = placed.plan.placements.len();
         self.of_placement.resize(placements, Run::default());
         self.of_access.clear();
-        self.of_access.resize(gather.all.len(), [OptionalIndex::NONE; 2]);
+        self.of_access.resize(builder.all.len(), [OptionalIndex::NONE; 2]);
         self.needs_contents.clear();
-        self.needs_contents.resize(gather.all.len(), false);
+        self.needs_contents.resize(builder.all.len(), false);
         self.chains.reserve(frame.resources().len());
-        self.epochs.reserve(gather.all.len());
-        self.uses.reserve(gather.all.len());
+        self.epochs.reserve(builder.all.len());
+        self.uses.reserve(builder.all.len());
         for resource in frame.resource_ids() {
             match placed.is_plain(resource) {
-                true => gather.plain_resource(resource, self),
-                false => gather.resource(resource, self),
+                true => builder.plain_resource(resource, self),
+                false => builder.resource(resource, self),
             }
         }
     }
@@ -166,7 +166,7 @@ impl Chains {
 
     /// Gives all parts that one access uses the same layout; stencil may have its own. A render pass object has one layout for depth and stencil: if
     /// their layouts have no combined equivalent, both become `GENERAL`.
-    fn meet(&mut self, format: vk::Format) {
+    fn unify_layouts(&mut self, format: vk::Format) {
         let mut changed = true;
         while std::mem::take(&mut changed) {
             for &[a, b] in &self.shared {
@@ -191,17 +191,17 @@ impl Chains {
     }
 }
 
-struct Gather<'a> {
+struct ChainBuilder<'a> {
     frame: &'a Frame,
     placed: &'a Placed<'a>,
     /// The frame's accesses.
     all: &'a [Access],
     store_none: bool,
     /// True if depth and stencil have separate layouts.
-    apart: bool,
+    separate_layouts: bool,
 }
 
-impl Gather<'_> {
+impl ChainBuilder<'_> {
     /// Appends the chain of a [plain](Placed::is_plain) resource.
     fn plain_resource(&self, id: ResourceId, chains: &mut Chains) {
         let placements = self.placed.placements_of(id);
@@ -212,7 +212,7 @@ impl Gather<'_> {
         let is_ladder = self.placed.is_ladder(id);
         let part = Part::of(resource, self.frame.parts_of(id)[0], is_ladder);
         let index = chains.chains.len() as u32;
-        let inside = chains.inside.len() as u32;
+        let inside = chains.slice_hazards.len() as u32;
         let epochs = self.epochs(&part, self.frame.uses_of(id), chains);
         chains.chains.push(Chain {
             resource: id,
@@ -221,7 +221,7 @@ impl Gather<'_> {
             is_ladder,
             is_previous: false,
             epochs,
-            inside: Run::new(inside, inside),
+            slice_hazards: Run::new(inside, inside),
         });
         chains.of_placement[placements.first as usize] = Run::new(index, index + 1);
     }
@@ -243,7 +243,11 @@ impl Gather<'_> {
             let first = chains.chains.len() as u32;
             for &part in parts {
                 // Without separate layouts, depth and stencil form one part.
-                let aspects = if self.apart { part.aspects } else { whole.aspects };
+                let aspects = if self.separate_layouts {
+                    part.aspects
+                } else {
+                    whole.aspects
+                };
                 if aspects != part.aspects && part.aspects.contains(vk::ImageAspectFlags::STENCIL) {
                     continue;
                 }
@@ -265,7 +269,7 @@ impl Gather<'_> {
                     sliced,
                     ..Part::of(resource, range, is_ladder)
                 };
-                let inside = chains.inside.len() as u32;
+                let inside = chains.slice_hazards.len() as u32;
                 let epochs = if parts.len() == 1 && !is_history {
                     self.epochs(&part, uses, chains)
                 } else {
@@ -279,7 +283,7 @@ impl Gather<'_> {
                     let epochs = self.epochs(&part, &selected, chains);
                     if sliced {
                         let slices = parts.iter().filter(|slice| part.range.contains(**slice));
-                        self.inside(&part, slices, epochs, &selected, chains);
+                        self.add_slice_hazards(&part, slices, epochs, &selected, chains);
                     }
                     chains.selected = selected;
                     epochs
@@ -291,14 +295,14 @@ impl Gather<'_> {
                     is_ladder,
                     is_previous: is_history && version == HistoryVersion::Previous,
                     epochs,
-                    inside: Run::new(inside, chains.inside.len() as u32),
+                    slice_hazards: Run::new(inside, chains.slice_hazards.len() as u32),
                 });
             }
             chains.of_placement[placement] = Run::new(first, chains.chains.len() as u32);
-            if self.apart && resource.aspects().contains(both) {
+            if self.separate_layouts && resource.aspects().contains(both) {
                 self.pair_aspects(uses, version, chains);
             }
-            chains.meet(resource.format());
+            chains.unify_layouts(resource.format());
         }
     }
 
@@ -331,7 +335,7 @@ impl Gather<'_> {
 
     /// Appends the hazards of slices inside the epochs of a part: a use of a slice waits for the previous use of that slice if either of
     /// them writes. The waits of one pass are merged.
-    fn inside<'s>(
+    fn add_slice_hazards<'s>(
         &self,
         part: &Part,
         slices: impl Iterator<Item = &'s SubresourceRange>,
@@ -357,35 +361,35 @@ impl Gather<'_> {
                 let begun = epochs.partition_point(|epoch| first_pass(epoch) <= in_pass[0].pass);
                 let mut hazard = SliceHazard {
                     epoch: own.first + begun as u32 - 1,
-                    of: next.of_queue,
+                    queue_use: next.queue_use,
                     after: vk::PipelineStageFlags2::NONE,
                     writes: vk::AccessFlags2::NONE,
                 };
                 if let Some((open, written)) = last.as_mut().filter(|(open, _)| open.epoch == hazard.epoch) {
                     if written.is_empty() && next.writes.is_empty() {
-                        open.of.stages |= next.of_queue.stages;
-                        open.of.access |= next.of_queue.access;
+                        open.queue_use.stages |= next.queue_use.stages;
+                        open.queue_use.access |= next.queue_use.access;
                         continue;
                     }
-                    (hazard.after, hazard.writes) = (open.of.stages, *written);
+                    (hazard.after, hazard.writes) = (open.queue_use.stages, *written);
                 }
                 found.extend(last.replace((hazard, next.writes)).map(|(done, _)| done));
             }
             found.extend(last.map(|(done, _)| done));
         }
         found.retain(|hazard| !hazard.after.is_empty());
-        found.compact_sort_by_key(|hazard| (hazard.epoch, hazard.of.first));
+        found.compact_sort_by_key(|hazard| (hazard.epoch, hazard.queue_use.first));
         found.dedup_by(|more, kept| {
-            let same = (more.epoch, more.of.first) == (kept.epoch, kept.of.first);
+            let same = (more.epoch, more.queue_use.first) == (kept.epoch, kept.queue_use.first);
             if same {
-                kept.of.stages |= more.of.stages;
-                kept.of.access |= more.of.access;
+                kept.queue_use.stages |= more.queue_use.stages;
+                kept.queue_use.access |= more.queue_use.access;
                 kept.after |= more.after;
                 kept.writes |= more.writes;
             }
             same
         });
-        chains.inside.extend(found);
+        chains.slice_hazards.extend(found);
     }
 
     /// Appends the epochs of a part; `accesses` are its accesses in timeline order.
@@ -405,7 +409,7 @@ impl Gather<'_> {
             // The accesses of one pass are one use, in GENERAL if they require different layouts.
             let mut next = self.use_of(part, &self.all[index as usize]);
             needs_contents[index as usize] = next.needs_contents;
-            let is_next = |other: &&u32| self.all[**other as usize].pass == next.of_queue.first;
+            let is_next = |other: &&u32| self.all[**other as usize].pass == next.queue_use.first;
             let count = 1 + others.iter().take_while(is_next).count();
             for &other in &rest[1..count] {
                 let more = self.another_use_of(part, &self.all[other as usize]);
@@ -421,7 +425,7 @@ impl Gather<'_> {
                         writes: next.writes,
                         needs_contents: next.needs_contents,
                     });
-                    uses.push(next.of_queue);
+                    uses.push(next.queue_use);
                 }
             }
             let epoch = epochs.len() as u32 - 1;
@@ -438,7 +442,7 @@ impl Gather<'_> {
         Run::new(first as u32, epochs.len() as u32)
     }
 
-    /// Like [`Gather::use_of`], for additional accesses, which few passes have.
+    /// Like [`ChainBuilder::use_of`], for additional accesses, which few passes have.
     #[inline(never)]
     fn another_use_of(&self, part: &Part, access: &Access) -> PassUse {
         self.use_of(part, access)
@@ -457,7 +461,7 @@ impl Gather<'_> {
         }
         let writes = made.writes;
         let reads = access.needs_contents();
-        let mut of_queue = QueueUse {
+        let mut queue_use = QueueUse {
             queue: self.placed.queue_of(access.pass),
             first: access.pass,
             last: access.pass,
@@ -465,10 +469,10 @@ impl Gather<'_> {
             access: access.kind.access_flags(reads, false) | made.reads | writes,
         };
         if is_input {
-            of_queue.access |= attached_as(part.depth).access_flags(true, false);
+            queue_use.access |= attached_as(part.depth).access_flags(true, false);
         }
         PassUse {
-            of_queue,
+            queue_use,
             layout: match part.layout_of(access) {
                 general @ vk::ImageLayout::GENERAL => general,
                 _ if is_input && self.placed.is_dynamic(access.pass) => LOCAL_READ,
@@ -484,7 +488,7 @@ impl Gather<'_> {
     /// reads of the epoch, or any use of slices in the same layout on the same queue.
     fn continues(&self, part: &Part, open: &Epoch, next: &PassUse, uses: &[QueueUse]) -> bool {
         if part.sliced && open.layout == next.layout {
-            let all_here = |uses: &[QueueUse]| uses.iter().all(|one| one.queue == next.of_queue.queue);
+            let all_here = |uses: &[QueueUse]| uses.iter().all(|one| one.queue == next.queue_use.queue);
             if all_here(open.uses.of(uses)) {
                 return true;
             }
@@ -492,10 +496,10 @@ impl Gather<'_> {
         if !open.is_read_only() || !next.writes.is_empty() {
             return false;
         }
-        let (uses, queue) = (open.uses.of(uses), next.of_queue.queue);
+        let (uses, queue) = (open.uses.of(uses), next.queue_use.queue);
         let family = |queue| self.placed.family_of(queue);
         let same = |one: &QueueUse| one.queue == queue || family(one.queue) == family(queue);
-        let ordered = |one: &QueueUse| self.placed.is_ordered(one.last, next.of_queue.first);
+        let ordered = |one: &QueueUse| self.placed.is_ordered(one.last, next.queue_use.first);
         (open.layout == next.layout && uses.iter().all(same)) || !uses.iter().all(ordered)
     }
 }
@@ -507,14 +511,14 @@ fn extend(open: &mut Epoch, next: &PassUse, uses: &mut Vec<QueueUse>) {
     }
     open.writes |= next.writes;
     let mut known = uses[open.uses.indices()].iter_mut();
-    match known.find(|one| one.queue == next.of_queue.queue) {
+    match known.find(|one| one.queue == next.queue_use.queue) {
         Some(one) => {
-            one.last = next.of_queue.last;
-            one.stages |= next.of_queue.stages;
-            one.access |= next.of_queue.access;
+            one.last = next.queue_use.last;
+            one.stages |= next.queue_use.stages;
+            one.access |= next.queue_use.access;
         }
         None => {
-            uses.push(next.of_queue);
+            uses.push(next.queue_use);
             open.uses.end += 1;
         }
     }

@@ -26,7 +26,7 @@ pub(super) fn dependencies(
     after: &mut MemoryState,
 ) -> Result<(), LowerError> {
     found.barriers.clear();
-    found.crossings.clear();
+    found.queue_dependencies.clear();
     found.waits.clear();
     found.clears.clear();
     // One before each epoch, and some after the last.
@@ -43,7 +43,7 @@ pub(super) fn dependencies(
         after,
     };
     for chain in &chains.chains {
-        resolver.within(chain);
+        resolver.chain_dependencies(chain);
     }
     resolver.first_uses();
     let mut kept = std::mem::replace(&mut resolver.kept_sources, Vec::new_in(placed.scratch));

@@ -217,7 +217,7 @@ impl Resolver<'_> {
     fn leave(&mut self, space: AddressSpace, held: &[HeldBytes], uses: &mut Vec<'_, LastUse>) {
         for one in held {
             uses.clear();
-            self.last_uses(space, one.by, uses);
+            self.last_uses(space, one.holder, uses);
             self.after.bytes.extend(uses.iter().map(|&last| ByteUse {
                 space,
                 first: Bytes(one.first),

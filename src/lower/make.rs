@@ -34,9 +34,9 @@ pub fn lower(plan: &Checked<Plan>, situation: &LoweringDesc) -> Result<Checked<L
 #[derive(Debug, Default)]
 pub struct Lowerer {
     chains: Chains,
-    found: Dependencies,
+    dependencies: Dependencies,
     /// Empty tables whose memory is reused.
-    spare: Lowered,
+    spare_tables: Lowered,
     /// Working memory of a lowering, empty in between. The mutex only makes it `Sync`; it is never locked.
     scratch: Mutex<Bump>,
 }
@@ -65,8 +65,8 @@ impl Lowerer {
     fn tables(&mut self, plan: &Plan, situation: &LoweringDesc) -> Result<Lowered, LowerError> {
         let Lowerer {
             chains,
-            found,
-            spare,
+            dependencies: found,
+            spare_tables,
             scratch,
         } = self;
         let scratch = scratch.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -79,7 +79,7 @@ impl Lowerer {
         let placed = Placed::new(plan, &situation.queues, situation.parity, scratch);
         chains.fill(&placed);
         let shared = Shared::new(&placed, chains);
-        let mut lowered = std::mem::take(spare);
+        let mut lowered = std::mem::take(spare_tables);
         lowered.queues.extend(situation.queues.declared());
         let (before, after) = (&situation.before, &mut lowered.after);
         dependencies(&placed, &shared, chains, before, found, after)?;
@@ -91,8 +91,8 @@ impl Lowerer {
 
     /// Takes tables that are no longer needed, so that the next ones reuse their memory.
     pub fn recycle(&mut self, tables: Checked<Lowered>) {
-        self.spare = tables.into_inner();
-        self.spare.clear();
+        self.spare_tables = tables.into_inner();
+        self.spare_tables.clear();
     }
 }
 
@@ -124,9 +124,9 @@ mod tests {
         let mut lowerer = Lowerer::default();
         let mut last = 0;
         for _ in 0..8 {
-            let before = counting::so_far();
+            let before = counting::allocation_count();
             let tables = lowerer.tables(&plan, &situation).unwrap();
-            last = counting::so_far() - before;
+            last = counting::allocation_count() - before;
             situation = situation.after(&tables);
             lowerer.recycle(Checked::new(tables));
         }

@@ -32,12 +32,13 @@
 
 mod access_use;
 mod aliasing;
+mod chain_dependencies;
 mod chains;
 #[cfg(feature = "check")]
 pub mod check;
 pub(crate) mod create;
 mod dependencies;
-mod ends;
+mod entry_exit;
 mod error;
 mod first_uses;
 mod ids;
@@ -61,7 +62,6 @@ mod submits;
 mod subpasses;
 pub mod tables;
 mod targets;
-mod within;
 mod words;
 
 pub use aliasing::{Aliasing, AliasingRow, PreviousUser, aliasing};

@@ -15,7 +15,7 @@ use crate::profile::Features;
 /// The load and store operations of a frame's attachments.
 pub(super) struct AttachmentOperations<'a> {
     /// Per access of the frame, the contents that are needed later.
-    wanted: Vec<'a, NeededContents>,
+    needed: Vec<'a, NeededContents>,
     /// True if the device supports `VK_ATTACHMENT_STORE_OP_NONE`.
     store_none: bool,
 }
@@ -33,7 +33,7 @@ impl<'a> AttachmentOperations<'a> {
         let frame = &placed.plan.frame;
         let count = frame.accesses().len();
         let mut operations = AttachmentOperations {
-            wanted: bumpalo::vec![in placed.scratch; NeededContents::default(); count],
+            needed: bumpalo::vec![in placed.scratch; NeededContents::default(); count],
             store_none: placed.plan.profile.features.contains(Features::STORE_OP_NONE),
         };
         for (id, resource) in frame.resource_ids().zip(frame.resources()) {
@@ -63,14 +63,14 @@ impl<'a> AttachmentOperations<'a> {
                 stencil: wanted,
             };
             let access = &accesses[index as usize];
-            self.wanted[index as usize] = mark;
+            self.needed[index as usize] = mark;
             let mut needs = NeedsEarlier::of(access, keeps[index as usize]);
             while let Some((&other, others)) = earlier.split_last() {
                 let one = &accesses[other as usize];
                 if one.pass != access.pass {
                     break;
                 }
-                self.wanted[other as usize] = mark;
+                self.needed[other as usize] = mark;
                 needs = needs.with(NeedsEarlier::of(one, keeps[other as usize]));
                 earlier = others;
             }
@@ -97,7 +97,7 @@ impl<'a> AttachmentOperations<'a> {
                 if !undivided && !access.range.intersects(part) {
                     continue;
                 }
-                let known = &mut self.wanted[index as usize];
+                let known = &mut self.needed[index as usize];
                 known.main |= wanted && is_main;
                 known.stencil |= wanted && is_stencil;
                 if access.version == HistoryVersion::Current {
@@ -117,7 +117,7 @@ impl<'a> AttachmentOperations<'a> {
             LoadOp::Clear(_) => vk::AttachmentLoadOp::CLEAR,
             LoadOp::DontCare => vk::AttachmentLoadOp::DONT_CARE,
         };
-        let NeededContents { main, stencil } = self.wanted[index];
+        let NeededContents { main, stencil } = self.needed[index];
         [main, stencil].map(|wanted| Operations {
             load,
             store: self.store_op(access, wanted),
@@ -228,16 +228,16 @@ mod tests {
             let count = frame.accesses().len();
             for id in frame.resource_ids().filter(|&id| placed.is_plain(id)) {
                 let mut marked = [false, true].map(|_| AttachmentOperations {
-                    wanted: bumpalo::vec![in &scratch; NeededContents::default(); count],
+                    needed: bumpalo::vec![in &scratch; NeededContents::default(); count],
                     store_none: false,
                 });
                 marked[0].mark_plain(&frame, id, &chains.needs_contents);
                 marked[1].mark(&frame, id, frame.parts_of(id)[0]);
-                assert_eq!(marked[0].wanted, marked[1].wanted, "seed {seed}, {id:?}");
+                assert_eq!(marked[0].needed, marked[1].needed, "seed {seed}, {id:?}");
                 let own = frame
                     .uses_of(id)
                     .iter()
-                    .map(|&index| marked[0].wanted[index as usize]);
+                    .map(|&index| marked[0].needed[index as usize]);
                 own.for_each(|wanted| match wanted.main {
                     true => needed += 1,
                     false => not_needed += 1,

@@ -28,7 +28,7 @@ pub(super) const LOCAL_READ: vk::ImageLayout = vk::ImageLayout::RENDERING_LOCAL_
 pub(super) struct Part {
     pub(super) range: SubresourceRange,
     /// The layout of all accesses: `UNDEFINED` for a buffer, `GENERAL` for images that alias one another's contents.
-    pub(super) fixed: Option<vk::ImageLayout>,
+    pub(super) fixed_layout: Option<vk::ImageLayout>,
     /// True if the image has no color aspect.
     pub(super) depth: bool,
     /// True if it can also be a depth or stencil attachment, as the layouts for these require (VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01210).
@@ -45,7 +45,7 @@ impl Part {
         let aspects = resource.aspects();
         Part {
             range,
-            fixed: match resource.is_image() {
+            fixed_layout: match resource.is_image() {
                 false => Some(vk::ImageLayout::UNDEFINED),
                 true => is_ladder.then_some(vk::ImageLayout::GENERAL),
             },
@@ -58,7 +58,7 @@ impl Part {
     }
 
     pub(super) fn layout_of(&self, access: &Access) -> vk::ImageLayout {
-        if let Some(layout) = self.fixed {
+        if let Some(layout) = self.fixed_layout {
             return layout;
         }
         let layout = access.kind.layout(self.depth_attached, access.writes);
@@ -73,7 +73,7 @@ impl Part {
 /// The use of a part by all accesses of one pass.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PassUse {
-    pub(super) of_queue: QueueUse,
+    pub(super) queue_use: QueueUse,
     pub(super) layout: vk::ImageLayout,
     pub(super) writes: vk::AccessFlags2,
     /// True if all accesses are to attachments.
@@ -93,8 +93,8 @@ impl PassUse {
                 vk::ImageLayout::GENERAL
             };
         }
-        self.of_queue.stages |= other.of_queue.stages;
-        self.of_queue.access |= other.of_queue.access;
+        self.queue_use.stages |= other.queue_use.stages;
+        self.queue_use.access |= other.queue_use.access;
         self.writes |= other.writes;
         // An input attachment reads what another access of the same pass cleared or overwrote; nothing orders other accesses.
         match self.attached {

@@ -20,7 +20,7 @@ use crate::units::Run;
 pub(super) struct Piece<'s> {
     pub(super) range: SubresourceRange,
     /// The state that it was left in; `None` if no frame has written it.
-    pub(super) left: Option<&'s ContentState>,
+    pub(super) state: Option<&'s ContentState>,
 }
 
 /// The pieces of a part of a history, according to the states in which earlier frames left its image or buffer: one piece if all of it has the same state. No
@@ -49,7 +49,7 @@ pub(super) fn pieces<'a, 's>(
             let (inside, outside) = split(cut, range);
             found.push(Piece {
                 range: inside,
-                left: Some(state),
+                state: Some(state),
             });
             // None of these intersects the state.
             rest.extend(outside.into_iter().filter(|range| !is_empty(*range)));
@@ -58,8 +58,8 @@ pub(super) fn pieces<'a, 's>(
             break;
         }
     }
-    found.extend(rest.into_iter().map(|range| Piece { range, left: None }));
-    let how = |piece: &Piece<'_>| piece.left.map(|state| (state.layout, state.family));
+    found.extend(rest.into_iter().map(|range| Piece { range, state: None }));
+    let how = |piece: &Piece<'_>| piece.state.map(|state| (state.layout, state.family));
     if found.iter().all(|piece| how(piece) == how(&found[0])) {
         found.truncate(1);
         found[0].range = part;
@@ -201,12 +201,12 @@ mod tests {
                 let mut found = pieces.iter().filter(|piece| piece.range.contains(texel));
                 let piece = found.next().expect("a piece");
                 let layout = |state: &ContentState| state.layout;
-                assert_eq!(piece.left.map(layout), state.map(layout), "{part:?}, {states:?}");
+                assert_eq!(piece.state.map(layout), state.map(layout), "{part:?}, {states:?}");
                 assert_eq!(found.next(), None, "{part:?}, {states:?}");
             }
             assert!(pieces.iter().all(|piece| part.contains(piece.range)));
             let alike = pieces.iter().all(|piece| {
-                piece.left.map(|state| state.layout) == pieces[0].left.map(|state| state.layout)
+                piece.state.map(|state| state.layout) == pieces[0].state.map(|state| state.layout)
             });
             assert_eq!(alike, pieces.len() == 1, "{pieces:?}");
             (joined, cut) = (joined + u32::from(alike), cut + u32::from(!alike));

@@ -21,7 +21,7 @@ pub(super) struct Placed<'a> {
     pub(super) scratch: &'a Bump,
     /// In odd frames, per placement, the placement whose memory and image or buffer it uses: the other one of a history's pair, otherwise itself. Empty in
     /// even frames.
-    turns: Vec<'a, u32>,
+    swapped_placements: Vec<'a, u32>,
     /// Per resource, the result of [`Placed::is_plain`].
     plain: Vec<'a, bool>,
     /// Per placement, its row of the image or buffer table.
@@ -61,7 +61,7 @@ impl<'a> Placed<'a> {
             plan,
             queues,
             scratch,
-            turns: Vec::new_in(scratch),
+            swapped_placements: Vec::new_in(scratch),
             plain: Vec::from_iter_in(frame.resource_ids().map(|id| is_plain(frame, id)), scratch),
             objects: Vec::from_iter_in(plan.placements.iter().map(object), scratch),
             queue_of: bumpalo::vec![in scratch; DeviceQueueIndex::default(); frame.passes().len()],
@@ -79,11 +79,11 @@ impl<'a> Placed<'a> {
                 .push(is_dynamic(frame, &plan.profile, (pass, kinds), scratch));
         }
         if parity == Parity::Odd {
-            placed.turns.extend(0..plan.placements.len() as u32);
+            placed.swapped_placements.extend(0..plan.placements.len() as u32);
             for (resource, planned) in frame.resources().iter().zip(&plan.resources) {
                 if resource.persistence == Persistence::History && planned.placements.len() == 2 {
                     let first = planned.placements.first as usize;
-                    placed.turns.swap(first, first + 1);
+                    placed.swapped_placements.swap(first, first + 1);
                 }
             }
         }
@@ -105,18 +105,21 @@ impl<'a> Placed<'a> {
     }
 
     /// The placement whose memory and image or buffer a placement uses in frames of this parity.
-    fn turn(&self, placement: u32) -> usize {
-        *self.turns.get(placement as usize).unwrap_or(&placement) as usize
+    fn placement_in_parity(&self, placement: u32) -> usize {
+        *self
+            .swapped_placements
+            .get(placement as usize)
+            .unwrap_or(&placement) as usize
     }
 
     /// The image or buffer of a placement.
     pub(super) fn object(&self, placement: u32) -> ImageOrBuffer {
-        self.objects[self.turn(placement)]
+        self.objects[self.placement_in_parity(placement)]
     }
 
     /// The bytes of a placement in frames of this parity.
     pub(super) fn bytes_of(&self, placement: u32) -> &Placement {
-        &self.plan.placements[self.turn(placement)]
+        &self.plan.placements[self.placement_in_parity(placement)]
     }
 
     /// Returns true if a resource is placed in tile memory with an image in several objects.

@@ -12,7 +12,7 @@ use super::error::LowerError;
 use super::instances::{Instances, ViewRows};
 use super::operations::AttachmentOperations;
 use super::placed::Placed;
-use super::resolver::{Barrier, Dependencies, FirstContents, IGNORED};
+use super::resolver::{Barrier, Dependencies, IGNORED, InitialClear};
 use super::tables::clears::ClearRow;
 use super::tables::commands::{
     BarrierCause, BufferBarrierRow, DependencyRow, ImageBarrierRow, MemoryBarrierRow, PassContents, PassRow,
@@ -42,7 +42,7 @@ pub(super) fn record(
     accesses(placed, chains, &mut views, lowered);
     let frame = &placed.plan.frame;
     let operations = AttachmentOperations::new(placed, chains);
-    let barriers = Sides::new(&found.barriers, frame.passes().len(), placed.scratch);
+    let barriers = BarriersByPass::new(&found.barriers, frame.passes().len(), placed.scratch);
     found.clears.compact_sort_by_key(|clear| clear.pass);
     let mut clears = found.clears.as_slice();
     let mut instances = Instances::new(placed, &operations, views);
@@ -99,7 +99,7 @@ pub(super) fn record(
 }
 
 /// The barriers on each side of a pass, in the order of discovery.
-struct Sides<'a> {
+struct BarriersByPass<'a> {
     barriers: &'a [Barrier],
     /// Per pass, the first barrier before it and the first barrier after it.
     first: ScratchVec<'a, [Option<u32>; 2]>,
@@ -107,15 +107,15 @@ struct Sides<'a> {
     next: ScratchVec<'a, Option<u32>>,
 }
 
-impl<'a> Sides<'a> {
-    fn new(barriers: &'a [Barrier], passes: usize, scratch: &'a Bump) -> Sides<'a> {
+impl<'a> BarriersByPass<'a> {
+    fn new(barriers: &'a [Barrier], passes: usize, scratch: &'a Bump) -> BarriersByPass<'a> {
         let mut first = bumpalo::vec![in scratch; [None; 2]; passes];
         let mut next = bumpalo::vec![in scratch; None; barriers.len()];
         for (index, barrier) in barriers.iter().enumerate().rev() {
             let side = &mut first[barrier.pass.index()][usize::from(barrier.after)];
             next[index] = side.replace(index as u32);
         }
-        Sides {
+        BarriersByPass {
             barriers,
             first,
             next,
@@ -306,10 +306,10 @@ fn dependency<'a>(barriers: impl Iterator<Item = &'a Barrier>, lowered: &mut Low
 }
 
 /// Adds the clears to zero, with their barriers, of contents that no frame has written and `pass` is the first to use.
-fn clear(placed: &Placed<'_>, clears: &mut &[FirstContents], pass: PassId, lowered: &mut Lowered) {
+fn clear(placed: &Placed<'_>, clears: &mut &[InitialClear], pass: PassId, lowered: &mut Lowered) {
     while let Some((first, rest)) = clears.split_first().filter(|(clear, _)| clear.pass == pass) {
         *clears = rest;
-        let &FirstContents {
+        let &InitialClear {
             object, range, cause, ..
         } = first;
         let (layout, value, cleared) = match object {

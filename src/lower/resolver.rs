@@ -35,7 +35,7 @@ pub(super) struct Barrier {
 
 /// A dependency between batches on two device queues, which the frame's semaphores provide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Crossing {
+pub(super) struct QueueDependency {
     pub(super) from: BatchId,
     pub(super) to: BatchId,
     /// The stages that the signal has to cover.
@@ -62,7 +62,7 @@ pub(super) enum WaitFor {
 
 /// A clear of contents that no frame has written, before their first use.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FirstContents {
+pub(super) struct InitialClear {
     pub(super) pass: PassId,
     pub(super) object: ImageOrBuffer,
     pub(super) range: SubresourceRange,
@@ -80,9 +80,9 @@ pub(super) struct FirstContents {
 #[derive(Debug, Default)]
 pub(super) struct Dependencies {
     pub(super) barriers: Vec<Barrier>,
-    pub(super) crossings: Vec<Crossing>,
+    pub(super) queue_dependencies: Vec<QueueDependency>,
     pub(super) waits: Vec<Wait>,
-    pub(super) clears: Vec<FirstContents>,
+    pub(super) clears: Vec<InitialClear>,
 }
 
 /// Finds dependencies: the inputs, and the dependencies found so far.
@@ -121,10 +121,12 @@ impl Source {
 impl Resolver<'_> {
     /// Makes a pass wait for one on another queue: by the frame's semaphores, whose signals then have to cover these stages, or by an additional wait
     /// of its batch if no semaphores lead there.
-    pub(super) fn cross(&mut self, from: PassId, to: PassId, stages: S) {
+    pub(super) fn add_queue_dependency(&mut self, from: PassId, to: PassId, stages: S) {
         if self.placed.is_ordered(from, to) {
             let (from, to) = (self.placed.batch_of(from), self.placed.batch_of(to));
-            self.found.crossings.push(Crossing { from, to, stages });
+            self.found
+                .queue_dependencies
+                .push(QueueDependency { from, to, stages });
         } else {
             self.wait_in_frame(from, to, S::ALL_COMMANDS);
         }
@@ -138,7 +140,7 @@ impl Resolver<'_> {
             if one.queue == later.queue {
                 source.add(one.stages, writes);
             } else {
-                self.cross(one.last, later.first, one.stages);
+                self.add_queue_dependency(one.last, later.first, one.stages);
                 source.add(S::ALL_COMMANDS, A::NONE);
             }
         }

@@ -60,7 +60,7 @@ pub struct FamilyQueue {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DeviceQueues {
     /// Per declared queue, the device queue that runs it.
-    of: Vec<DeviceQueueIndex>,
+    declared: Vec<DeviceQueueIndex>,
     /// Distinct device queues, ordered by the first declared queue that maps to each.
     queues: Vec<FamilyQueue>,
 }
@@ -75,7 +75,7 @@ impl DeviceQueues {
             if known.is_none() {
                 device.queues.push(*queue);
             }
-            device.of.push(DeviceQueueIndex(index as u32));
+            device.declared.push(DeviceQueueIndex(index as u32));
         }
         device
     }
@@ -103,7 +103,7 @@ impl DeviceQueues {
 
     /// Per declared queue, the device queue that runs it.
     pub fn declared(&self) -> &[DeviceQueueIndex] {
-        &self.of
+        &self.declared
     }
 
     /// The queue family and index of a device queue.
@@ -118,7 +118,7 @@ impl DeviceQueues {
 
     /// Returns an error if the number of declared queues differs from the number that a frame declares.
     pub(super) fn check(&self, frame: &Frame) -> Result<(), LowerError> {
-        let (declared, given) = (frame.queues().len(), self.of.len());
+        let (declared, given) = (frame.queues().len(), self.declared.len());
         if declared != given {
             let frame = frame.name().to_owned();
             return Err(LowerError::QueueCount {

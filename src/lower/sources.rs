@@ -28,7 +28,7 @@ pub(super) enum Holder {
 pub(super) struct HeldBytes {
     pub(super) first: u64,
     pub(super) end: u64,
-    pub(super) by: Holder,
+    pub(super) holder: Holder,
 }
 
 /// The holders of the bytes of one address space, from the state that earlier work left to the one that the frame leaves.
@@ -55,7 +55,7 @@ impl<'a> Holders<'a> {
         self.held.extend(here.map(|index| HeldBytes {
             first: bytes[index as usize].first.0,
             end: bytes[index as usize].end.0,
-            by: Holder::Earlier(index),
+            holder: Holder::Earlier(index),
         }));
         let alike = |pair: &[HeldBytes]| {
             pair[0].end <= pair[1].first || (pair[0].first, pair[0].end) == (pair[1].first, pair[1].end)
@@ -87,8 +87,8 @@ impl<'a> Holders<'a> {
     /// Assigns bytes `[first, first + size)` to a placement, and reports everything that held some of them.
     pub(super) fn take(&mut self, placement: u32, first: Bytes, size: Bytes, mut report: impl FnMut(Holder)) {
         let (first, end) = (first.0, first.0.saturating_add(size.0));
-        let by = Holder::Placement(placement);
-        let own = HeldBytes { first, end, by };
+        let holder = Holder::Placement(placement);
+        let own = HeldBytes { first, end, holder };
         let from = self.held.partition_point(|held| held.end <= first);
         let count = self.held[from..]
             .iter()
@@ -99,7 +99,7 @@ impl<'a> Holders<'a> {
             return;
         }
         let taken = &self.held[from..from + count];
-        taken.iter().for_each(|held| report(held.by));
+        taken.iter().for_each(|held| report(held.holder));
         if count == 1 && (taken[0].first, taken[0].end) == (first, end) {
             self.held[from] = own;
             return;

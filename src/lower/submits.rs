@@ -6,7 +6,7 @@ use bumpalo::collections::Vec;
 use tileheap_units::CompactSort;
 
 use super::placed::Placed;
-use super::resolver::{Crossing, Dependencies, Wait, WaitFor};
+use super::resolver::{Dependencies, QueueDependency, Wait, WaitFor};
 use super::tables::submission::{BatchRow, SemaphoreRow, SemaphoreValue, SubmitRow};
 use super::tables::{DeviceQueueIndex, Lowered};
 use crate::frame::tables::SemaphoreOp;
@@ -19,8 +19,8 @@ pub(super) fn submits(placed: &Placed<'_>, found: &mut Dependencies, lowered: &m
     // The waits so far, each with the device queue that waited: its later batches need not wait again.
     let mut waited: Vec<'_, (DeviceQueueIndex, SemaphoreRow)> = Vec::new_in(placed.scratch);
     let ends = ends(frame, placed.scratch);
-    found.crossings.compact_sort();
-    found.crossings.dedup();
+    found.queue_dependencies.compact_sort();
+    found.queue_dependencies.dedup();
     found.waits.compact_sort_by_key(|wait| wait.batch);
     let mut rest = found.waits.as_slice();
     lowered.batches.reserve(frame.batches().len());
@@ -35,7 +35,7 @@ pub(super) fn submits(placed: &Placed<'_>, found: &mut Dependencies, lowered: &m
             batch
                 .waits
                 .iter()
-                .map(|op| declared(frame, &found.crossings, &ends, op, End::Wait)),
+                .map(|op| declared(frame, &found.queue_dependencies, &ends, op, SemaphoreOpKind::Wait)),
         );
         let (here, later) = rest.split_at(rest.partition_point(|wait| wait.batch == id));
         rest = later;
@@ -47,12 +47,15 @@ pub(super) fn submits(placed: &Placed<'_>, found: &mut Dependencies, lowered: &m
             }
         }
         let signals = lowered.signals.len() as u32;
-        lowered.signals.extend(
-            batch
-                .signals
-                .iter()
-                .map(|op| declared(frame, &found.crossings, &ends, op, End::Signal)),
-        );
+        lowered.signals.extend(batch.signals.iter().map(|op| {
+            declared(
+                frame,
+                &found.queue_dependencies,
+                &ends,
+                op,
+                SemaphoreOpKind::Signal,
+            )
+        }));
         lowered.signals.push(SemaphoreRow {
             semaphore: SemaphoreValue::of_queue(queue, placed.value_of_batch(id)),
             stages: S::ALL_COMMANDS,
@@ -108,7 +111,7 @@ fn merged<'a>(placed: &Placed<'a>, waits: &[Wait]) -> Vec<'a, SemaphoreRow> {
 
 /// The two operations on a semaphore that frames declare.
 #[derive(Clone, Copy)]
-enum End {
+enum SemaphoreOpKind {
     Signal,
     Wait,
 }
@@ -133,21 +136,21 @@ fn ends<'a>(frame: &Frame, scratch: &'a Bump) -> Vec<'a, SemaphoreEnds> {
 /// Without `maintenance8`, a queue family ownership transfer is released and acquired only at `ALL_COMMANDS`.
 fn declared(
     frame: &Frame,
-    crossings: &[Crossing],
+    queue_dependencies: &[QueueDependency],
     ends: &[SemaphoreEnds],
     op: &SemaphoreOp,
-    end: End,
+    kind: SemaphoreOpKind,
 ) -> SemaphoreRow {
     let [signaller, waiter] = ends[op.semaphore.index()];
     let mut stages = op.stages;
     if let (Some(signaller), Some(waiter)) = (signaller, waiter) {
-        for crossing in crossings {
-            let through = through(frame, crossing, signaller, waiter);
-            stages |= match end {
-                End::Signal => through,
+        for dependency in queue_dependencies {
+            let through = through(frame, dependency, signaller, waiter);
+            stages |= match kind {
+                SemaphoreOpKind::Signal => through,
                 // Barriers after a wait chain to whichever stages it names, except for transfers.
-                End::Wait if through.is_empty() => S::NONE,
-                End::Wait => crossing.stages & S::ALL_COMMANDS,
+                SemaphoreOpKind::Wait if through.is_empty() => S::NONE,
+                SemaphoreOpKind::Wait => dependency.stages & S::ALL_COMMANDS,
             };
         }
     }
@@ -157,16 +160,16 @@ fn declared(
     }
 }
 
-/// The stages that a semaphore's signal has to cover so that the dependency `crossing` can rely on the semaphore; none if it cannot.
-fn through(frame: &Frame, crossing: &Crossing, signaller: BatchId, waiter: BatchId) -> S {
-    let &Crossing { from, to, .. } = crossing;
+/// The stages that a semaphore's signal has to cover so that `dependency` can rely on the semaphore; none if it cannot.
+fn through(frame: &Frame, dependency: &QueueDependency, signaller: BatchId, waiter: BatchId) -> S {
+    let &QueueDependency { from, to, .. } = dependency;
     let reaches = |a: BatchId, b: BatchId| a == b || frame.batch_happens_before(a, b);
     if !reaches(from, signaller) || !reaches(waiter, to) {
         return S::NONE;
     }
     if frame.batches()[from.index()].submit == frame.batches()[signaller.index()].submit || from == signaller
     {
-        crossing.stages
+        dependency.stages
     } else {
         S::ALL_COMMANDS
     }

@@ -153,7 +153,7 @@ pub struct PipelineTargets {
     /// Per pass of the planned frame, its run in `targets`; empty for compute and transfer passes.
     of_pass: Vec<Run>,
     /// Per pass of the described frame, the pass of the planned frame that runs it.
-    planned: Vec<PassId>,
+    planned_passes: Vec<PassId>,
 }
 
 impl PipelineTargets {
@@ -183,7 +183,7 @@ impl PipelineTargets {
         PipelineTargets {
             of_pass: of_pass.collect(),
             targets,
-            planned: plan
+            planned_passes: plan
                 .input
                 .frame()
                 .pass_ids()
@@ -195,7 +195,7 @@ impl PipelineTargets {
     /// The target of the pipelines of one subpass of a pass; `subpass` is 0 for passes with one subpass. `None` if the pass is not a render pass, or has
     /// fewer subpasses.
     pub fn get(&self, pass: PassId, subpass: u32) -> Option<&PipelineTarget> {
-        self.in_plan(self.planned[pass.index()], subpass)
+        self.in_plan(self.planned_passes[pass.index()], subpass)
     }
 
     /// Like [`PipelineTargets::get`], for a pass of the planned frame.

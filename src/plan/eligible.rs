@@ -9,23 +9,23 @@ use crate::frame::{AccessKind, Frame, PassId, Persistence, QueueId, ResourceId, 
 use crate::measure::DedicatedRequirement;
 use crate::profile::TileHeap;
 
-pub(super) fn judge(context: &Context<'_>) -> Vec<Ruling> {
+pub(super) fn rulings(context: &Context<'_>) -> Vec<Ruling> {
     let frame = context.frame;
     let stores = frame
         .passes()
         .iter()
         .any(|pass| pass.contents == CommandSource::Store);
     let judge = |id| match stores.then(|| stored_by(frame, id)).flatten() {
-        Some(pass) => match judge_one(context, id) {
+        Some(pass) => match resource_ruling(context, id) {
             Ruling::Tile(_) => Ruling::Ordinary(OffChipReason::Stored { pass }),
             other => other,
         },
-        None => judge_one(context, id),
+        None => resource_ruling(context, id),
     };
     frame.resource_ids().map(judge).collect()
 }
 
-fn judge_one(context: &Context<'_>, id: ResourceId) -> Ruling {
+fn resource_ruling(context: &Context<'_>, id: ResourceId) -> Ruling {
     let Context { frame, options, .. } = *context;
     let uses = Uses {
         frame,
@@ -54,8 +54,8 @@ fn judge_one(context: &Context<'_>, id: ResourceId) -> Ruling {
         return Ruling::Ordinary(OffChipReason::OnePass { pass });
     }
     if !published {
-        if let Some(barred) = barred(context, &heap, uses.indices, id) {
-            return Ruling::Ordinary(barred);
+        if let Some(reason) = excluding_rule(context, &heap, uses.indices, id) {
+            return Ruling::Ordinary(reason);
         }
     }
     match needs.tile {
@@ -89,7 +89,7 @@ pub(super) fn stored_by(frame: &Frame, id: ResourceId) -> Option<PassId> {
 }
 
 /// The first rule of the specification that keeps a resource out of tile memory during some of its accesses; `indices` are those of the accesses.
-pub(super) fn barred(
+pub(super) fn excluding_rule(
     context: &Context<'_>,
     heap: &TileHeap,
     indices: &[u32],

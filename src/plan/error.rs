@@ -19,12 +19,14 @@ pub enum PlanError {
         requirements: usize,
     },
     /// The requirements were estimated for another device.
-    #[error("the requirements of frame `{frame}` are for `{of}`, but it is planned for `{profile}`")]
+    #[error(
+        "the requirements of frame `{frame}` are for `{estimated_for}`, but it is planned for `{profile}`"
+    )]
     OtherDevice {
         /// The frame.
         frame: String,
         /// The name of the profile for which the requirements were estimated.
-        of: String,
+        estimated_for: String,
         /// The name of the profile for which the frame was to be planned.
         profile: String,
     },

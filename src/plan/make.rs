@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::runnable::Runnable;
-use super::whole::make_whole;
+use super::unsplit::plan_unsplit;
 use super::{Plan, PlanOptions, split};
 use crate::Checked;
 use crate::execute::ExecutedFrame;
@@ -56,7 +56,7 @@ pub(crate) fn make(
 ) -> crate::Result<Plan> {
     let executed = runnable.executed();
     let context = Context::new(executed, executed, requirements, runnable.profile(), options)?;
-    let whole = make_whole(&context, old)?;
+    let whole = plan_unsplit(&context, old)?;
     match old {
         _ if !options.splits() => Ok(whole),
         None => split::improve(&context, whole),

@@ -58,7 +58,7 @@ mod timeline;
 mod totals;
 pub(crate) mod traffic;
 mod types;
-mod whole;
+mod unsplit;
 mod words;
 
 pub use error::PlanError;

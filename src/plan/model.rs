@@ -58,14 +58,14 @@ pub(crate) struct PassShape {
 /// The shape of a render pass with attachments; `None` for other passes, which are not binned, and for the passes that the runtime records (stores, and
 /// copies at the border of strips): they draw one triangle, so that an additional bin costs nothing.
 pub(crate) fn shape(frame: &Frame, pass: PassId) -> Option<PassShape> {
-    if frame.pass(pass).kind != PassKind::Render || frame.pass(pass).contents.is_own() {
+    if frame.pass(pass).kind != PassKind::Render || frame.pass(pass).contents.is_recorded_by_runtime() {
         return None;
     }
     let mut shape: Option<PassShape> = None;
     for access in frame
         .accesses_of(pass)
         .iter()
-        .filter(|access| access.kind.is_attachment() && !access.goes_on)
+        .filter(|access| access.kind.is_attachment() && !access.continues_attachment)
     {
         let ResourceKind::Image { desc, extent, .. } = &frame.resource(access.resource).kind else {
             continue;

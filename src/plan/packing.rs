@@ -75,7 +75,7 @@ pub(super) fn pack_arenas(
         let taken = first(most);
         let packed = match best {
             Some(packed) => packed,
-            None => where_they_are(items, &left, &packing, &taken),
+            None => restricted_packing(items, &left, &packing, &taken),
         };
         left.retain(|item| taken.binary_search(item).is_err());
         arenas.push(Arena {
@@ -86,7 +86,7 @@ pub(super) fn pack_arenas(
 }
 
 /// The packing of `all`, restricted to the items in `taken`.
-fn where_they_are(items: &[Item], all: &[u32], packing: &Packing, taken: &[u32]) -> Packing {
+fn restricted_packing(items: &[Item], all: &[u32], packing: &Packing, taken: &[u32]) -> Packing {
     let offset = |item: &u32| packing.offsets[all.partition_point(|other| other < item)];
     let ends = taken.iter().map(|item| offset(item) + items[*item as usize].size);
     Packing {
@@ -115,7 +115,7 @@ fn smallest(problem: &Problem, budget: u64) -> Packing {
     ];
     let bound = tileheap_pack::lower_bound(problem);
     let [first, second] = rules.map(|rule| tileheap_pack::pack(problem, rule));
-    let barriers = |packing: &Packing| hand_overs(problem, &packing.offsets);
+    let barriers = |packing: &Packing| count_reuses(problem, &packing.offsets);
     let order = first.height.cmp(&second.height);
     let best = match order.then_with(|| barriers(&first).cmp(&barriers(&second))) {
         Ordering::Less | Ordering::Equal => first,
@@ -132,7 +132,7 @@ fn smallest(problem: &Problem, budget: u64) -> Packing {
 }
 
 /// The items in the order in which their lifetimes begin; on a tie, larger items first.
-fn by_birth(problem: &Problem) -> Vec<u32> {
+fn in_order_of_start(problem: &Problem) -> Vec<u32> {
     let mut order: Vec<u32> = (0..problem.items().len() as u32).collect();
     order.compact_sort_by_key(|&item| {
         let Item { span, size, .. } = problem.items()[item as usize];
@@ -142,11 +142,11 @@ fn by_birth(problem: &Problem) -> Vec<u32> {
 }
 
 /// Number of pairs of items in which the later item reuses bytes of the earlier one: each pair needs an aliasing barrier.
-fn hand_overs(problem: &Problem, offsets: &[Bytes]) -> usize {
+fn count_reuses(problem: &Problem, offsets: &[Bytes]) -> usize {
     let mut owners = ByteOwners::default();
     let mut lost = Vec::new();
     let mut count = 0;
-    for item in by_birth(problem) {
+    for item in in_order_of_start(problem) {
         let (offset, size) = (offsets[item as usize], problem.items()[item as usize].size);
         lost.clear();
         owners.take(offset.0, (offset + size).0, item, &mut lost);
@@ -169,12 +169,12 @@ fn fewest_barriers(problem: &Problem, packing: Packing) -> Packing {
     if items.len() > MAX_ITEMS {
         return packing;
     }
-    let now = hand_overs(problem, &packing.offsets);
+    let now = count_reuses(problem, &packing.offsets);
     if now < 2 {
         return packing;
     }
-    match placed_apart(problem, packing.height) {
-        Some(offsets) if hand_overs(problem, &offsets) < now => {
+    match place_with_fewest_reuses(problem, packing.height) {
+        Some(offsets) if count_reuses(problem, &offsets) < now => {
             let ends = offsets
                 .iter()
                 .zip(items)
@@ -188,15 +188,15 @@ fn fewest_barriers(problem: &Problem, packing: Packing) -> Packing {
     }
 }
 
-/// Places the items in the order of [`by_birth`], each where it reuses bytes of the fewest earlier items, and returns the offsets; `None` if an item does
+/// Places the items in the order of [`in_order_of_start`], each where it reuses bytes of the fewest earlier items, and returns the offsets; `None` if an item does
 /// not fit below `height`.
-fn placed_apart(problem: &Problem, height: Bytes) -> Option<Vec<Bytes>> {
+fn place_with_fewest_reuses(problem: &Problem, height: Bytes) -> Option<Vec<Bytes>> {
     let items = problem.items();
     let mut offsets = vec![Bytes::ZERO; items.len()];
     let mut placed: Vec<u32> = Vec::with_capacity(items.len());
     let mut owners = ByteOwners::default();
     let mut lost = Vec::new();
-    for item in by_birth(problem) {
+    for item in in_order_of_start(problem) {
         let Item {
             span,
             size,
@@ -260,7 +260,7 @@ mod tests {
             let better = fewest_barriers(&problem, packing.clone());
             tileheap_pack::check(&problem, &better).unwrap();
             assert!(better.height <= packing.height, "seed {seed}");
-            let [before, after] = [&packing, &better].map(|one| hand_overs(&problem, &one.offsets));
+            let [before, after] = [&packing, &better].map(|one| count_reuses(&problem, &one.offsets));
             assert!(after <= before, "seed {seed}: {after} of {before}");
             fewer += usize::from(after < before);
         }

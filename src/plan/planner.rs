@@ -19,7 +19,7 @@ use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
 
 /// Number of cached plans: features that are toggled lead to few different frames.
-const REMEMBERED: usize = 8;
+const MAX_CACHED_PLANS: usize = 8;
 
 /// A planner with a cache of recent plans.
 ///
@@ -52,7 +52,7 @@ const REMEMBERED: usize = 8;
 #[derive(Clone, Debug, Default)]
 pub struct Planner {
     /// The cached plans, the most recently used first.
-    known: Vec<CachedPlan>,
+    cached: Vec<CachedPlan>,
 }
 
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ struct CachedPlan {
 
 impl CachedPlan {
     /// Returns true if the plan was made with the strategy of its options, and neither repaired nor made in the fast mode instead.
-    fn is_whole(&self) -> bool {
+    fn is_searched(&self) -> bool {
         self.budget > 0
     }
 }
@@ -99,14 +99,14 @@ impl Planner {
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
     ) -> crate::Result<Arc<Checked<Plan>>> {
-        if let Some(known) = self.recall(executed, requirements, profile, options) {
-            if known.is_whole() {
+        if let Some(known) = self.find_equal(executed, requirements, profile, options) {
+            if known.is_searched() {
                 return Ok(known.plan.clone());
             }
         }
         let runnable = Runnable::new(executed, profile)?;
         let plan = Arc::new(plan_runnable(runnable, requirements, options)?);
-        self.remember(CachedPlan {
+        self.insert(CachedPlan {
             plan: plan.clone(),
             budget: options.budget.max(1),
         });
@@ -127,12 +127,12 @@ impl Planner {
         options: &PlanOptions,
     ) -> crate::Result<Arc<Checked<Plan>>> {
         let executed = &frame.into();
-        let Some(known) = self.recall(executed, requirements, profile, options).cloned() else {
+        let Some(known) = self.find_equal(executed, requirements, profile, options).cloned() else {
             return self.plan_executed(executed, requirements, profile, options);
         };
         let value = |plan: &Plan| plan.optimality.map(|found| (found.value, -found.upper_bound));
         let proved = known.plan.optimality.is_some_and(|found| found.is_proved());
-        if known.is_whole() && (proved || options.strategy != ResidencyStrategy::Optimal) {
+        if known.is_searched() && (proved || options.strategy != ResidencyStrategy::Optimal) {
             return Ok(known.plan);
         }
         let budget = known.budget.saturating_mul(2).max(options.budget);
@@ -143,7 +143,7 @@ impl Planner {
         })?;
         let better = value(&found) > value(&known.plan);
         let plan = if better { Arc::new(found) } else { known.plan };
-        self.remember(CachedPlan {
+        self.insert(CachedPlan {
             plan: plan.clone(),
             budget,
         });
@@ -166,7 +166,7 @@ impl Planner {
         options: &PlanOptions,
     ) -> crate::Result<Arc<Checked<Plan>>> {
         let executed = &frame.into();
-        if let Some(known) = self.recall(executed, requirements, profile, options) {
+        if let Some(known) = self.find_equal(executed, requirements, profile, options) {
             return Ok(known.plan.clone());
         }
         self.plan_runnable_now(Runnable::new(executed, profile)?, requirements, options)
@@ -180,7 +180,7 @@ impl Planner {
         options: &PlanOptions,
     ) -> crate::Result<Arc<Checked<Plan>>> {
         let (executed, profile) = (runnable.executed(), runnable.profile());
-        if let Some(known) = self.recall(executed, requirements, profile, options) {
+        if let Some(known) = self.find_equal(executed, requirements, profile, options) {
             return Ok(known.plan.clone());
         }
         let akin = |known: &&CachedPlan| {
@@ -190,7 +190,7 @@ impl Planner {
             };
             limited == *options && same(&known.plan.profile, profile)
         };
-        let plan = match self.known.iter().find(akin) {
+        let plan = match self.cached.iter().find(akin) {
             Some(known) => checked(make(runnable, requirements, options, Some(&known.plan))?)?,
             None => {
                 let fast = PlanOptions {
@@ -208,7 +208,7 @@ impl Planner {
             }
         };
         let plan = Arc::new(plan);
-        self.remember(CachedPlan {
+        self.insert(CachedPlan {
             plan: plan.clone(),
             budget: 0,
         });
@@ -217,22 +217,22 @@ impl Planner {
 
     /// Returns the cached plan for an equal frame, device and options, whatever requirements it was made with, but not one that [`Planner::plan_now`] made.
     /// For callers whose requirements follow from the frame and the device: measuring them again would take longer than this call.
-    pub fn known(
+    pub fn cached_plan(
         &mut self,
         frame: impl Into<ExecutedFrame>,
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
     ) -> Option<Arc<Checked<Plan>>> {
         let executed = frame.into();
-        let position = self.known.iter().position(|known| {
+        let position = self.cached.iter().position(|known| {
             let plan = &known.plan;
-            known.is_whole()
+            known.is_searched()
                 && plan.options == *options
                 && same(&plan.profile, profile)
                 && plan.input == executed
         })?;
-        self.known[..=position].rotate_right(1);
-        self.known.first().map(|known| known.plan.clone())
+        self.cached[..=position].rotate_right(1);
+        self.cached.first().map(|known| known.plan.clone())
     }
 
     /// Adds a plan that was made elsewhere, on another thread or by a tool, as the one for its inputs.
@@ -240,7 +240,7 @@ impl Planner {
     /// Returns false, without adding the plan, if the cached plan for equal inputs is proved optimal and this one is not.
     pub fn adopt(&mut self, plan: Arc<Checked<Plan>>) -> bool {
         let (input, requirements) = (&plan.input, &plan.input_requirements);
-        if let Some(known) = self.recall(input, requirements, &plan.profile, &plan.options) {
+        if let Some(known) = self.find_equal(input, requirements, &plan.profile, &plan.options) {
             let proved = known.plan.optimality.is_some_and(|found| found.is_proved());
             let better = plan.optimality.is_some_and(|found| found.is_proved());
             if proved && !better {
@@ -248,40 +248,40 @@ impl Planner {
             }
         }
         let budget = plan.options.budget.max(1);
-        self.remember(CachedPlan { plan, budget });
+        self.insert(CachedPlan { plan, budget });
         true
     }
 
     /// Returns the cached plan for equal inputs, and makes it the most recently used one.
-    fn recall(
+    fn find_equal(
         &mut self,
         input: &ExecutedFrame,
         requirements: &Arc<Requirements>,
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
     ) -> Option<&CachedPlan> {
-        let position = self.known.iter().position(|known| {
+        let position = self.cached.iter().position(|known| {
             known.plan.options == *options
                 && same(&known.plan.profile, profile)
                 && known.plan.input == *input
                 && same(&known.plan.input_requirements, requirements)
         })?;
-        self.known[..=position].rotate_right(1);
-        self.known.first()
+        self.cached[..=position].rotate_right(1);
+        self.cached.first()
     }
 
     /// Adds a plan as the most recently used one, in place of the one for equal inputs.
-    fn remember(&mut self, new: CachedPlan) {
+    fn insert(&mut self, new: CachedPlan) {
         let plan = &new.plan;
         let (input, requirements) = (&plan.input, &plan.input_requirements);
         if self
-            .recall(input, requirements, &plan.profile, &plan.options)
+            .find_equal(input, requirements, &plan.profile, &plan.options)
             .is_some()
         {
-            self.known.remove(0);
+            self.cached.remove(0);
         }
-        self.known.truncate(REMEMBERED - 1);
-        self.known.insert(0, new);
+        self.cached.truncate(MAX_CACHED_PLANS - 1);
+        self.cached.insert(0, new);
     }
 }
 

@@ -8,7 +8,7 @@ use std::fmt;
 
 use tileheap_units::CompactSort;
 
-use self::row::{PASS, Row};
+use self::row::{MAX_PASS_LENGTH, Row};
 use self::table::{Column, Table, WIDTH, counted, write_wrapped};
 use super::words::{printable, quoted};
 use super::{Ladder, MemoryKind, PlacementReason, Plan, WindowRule};
@@ -17,9 +17,9 @@ use crate::frame::{PassId, ResourceId};
 use crate::units::{Bytes, Span};
 
 /// Maximum length of a resource's name.
-const NAME: usize = 28;
+const MAX_NAME_LENGTH: usize = 28;
 /// Number of columns reserved for the device's name, however long the frame's name is.
-const DEVICE: usize = 30;
+const MIN_DEVICE_WIDTH: usize = 30;
 
 /// The report: header, placements with reasons, passes, a map of the tile heap, totals. No line is longer than 110 columns.
 impl fmt::Display for Plan {
@@ -57,7 +57,10 @@ impl Plan {
         let between = format!(", {} x {}, on ", extent.width, extent.height);
         // The device's name is shortened first, then the frame's.
         let room = WIDTH - "Frame ".len() - between.len();
-        let device = table::cut(&device, room.saturating_sub(name.chars().count()).max(DEVICE));
+        let device = table::cut(
+            &device,
+            room.saturating_sub(name.chars().count()).max(MIN_DEVICE_WIDTH),
+        );
         let name = table::cut(&name, room - device.chars().count());
         writeln!(f, "Frame {name}{between}{device}")?;
         if !self.profile.source.is_empty() {
@@ -114,11 +117,11 @@ impl Plan {
             _ => writeln!(f, "\n{title}: {bytes} in {}", counted(objects.len(), "object"))?,
         }
         let mut table = Table::new(vec![
-            Column::left("resource", NAME),
+            Column::left("resource", MAX_NAME_LENGTH),
             Column::right("size"),
             Column::right("offset"),
             Column::left("object", 16),
-            Column::left("passes", 2 * PASS + 4),
+            Column::left("passes", 2 * MAX_PASS_LENGTH + 4),
         ]);
         for row in rows {
             let [name, size, offset, passes, reason] = row.in_words(self);
@@ -182,7 +185,7 @@ impl Plan {
         let tile = self.profile.tile.is_some();
         let mut columns = vec![
             Column::right("#"),
-            Column::left("pass", NAME),
+            Column::left("pass", MAX_NAME_LENGTH),
             Column::left("queue, batch, command buffer", 40),
         ];
         if tile {
@@ -293,7 +296,7 @@ impl Plan {
             let pass = self.frame.passes().get(step as usize);
             pass.map_or_else(
                 || format!("#{step}"),
-                |pass| table::cut(&printable(&pass.name), PASS),
+                |pass| table::cut(&printable(&pass.name), MAX_PASS_LENGTH),
             )
         };
         let (first, last) = (span.first.0, span.end.0 - 1);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tileheap_units::CompactSort;
 
 use super::context::Context;
-use super::whole::make_whole;
+use super::unsplit::plan_unsplit;
 use super::{MemoryKind, Optimality, Plan, PlanError, residency};
 use crate::execute::ExecutedFrame;
 use crate::frame::{Frame, PassId, ResourceId};
@@ -108,7 +108,7 @@ fn resident(
         let planned = Plan {
             splits: split.origins().clone(),
             input_requirements: whole.requirements.clone(),
-            ..make_whole(&context, old)?
+            ..plan_unsplit(&context, old)?
         };
         let before = stretches.len();
         stretches.retain(|(resource, _)| {

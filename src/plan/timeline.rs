@@ -16,7 +16,7 @@ pub(super) struct Timeline {
     /// Per pass, its queue.
     pub(super) queue: Vec<QueueId>,
     /// True if queues have separate tile contents: always, except if the whole frame is one window.
-    pub(super) queues_apart: bool,
+    pub(super) has_separate_queues: bool,
 }
 
 impl Timeline {
@@ -42,7 +42,7 @@ impl Timeline {
         Timeline {
             window,
             queue,
-            queues_apart: rule == WindowRule::Device,
+            has_separate_queues: rule == WindowRule::Device,
         }
     }
 

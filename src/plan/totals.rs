@@ -193,7 +193,7 @@ pub(super) fn sum(
                 totals.eligible_bytes += bytes;
                 totals.on_chip_bytes += bytes;
             }
-            PlacementReason::Arena(why) | PlacementReason::Dedicated(why) if is_room_alone(why) => {
+            PlacementReason::Arena(why) | PlacementReason::Dedicated(why) if lacks_only_room(why) => {
                 totals.eligible_bytes += bytes;
             }
             PlacementReason::Arena(OffChipReason::Stored { .. })
@@ -295,7 +295,7 @@ fn peak<'a>(placements: impl Iterator<Item = &'a Placement>, passes: usize) -> B
 }
 
 /// Returns true if a resource is kept out only by the size of tile memory, or by a constraint of the frame.
-fn is_room_alone(why: OffChipReason) -> bool {
+fn lacks_only_room(why: OffChipReason) -> bool {
     matches!(
         why,
         OffChipReason::NoRoom { .. }

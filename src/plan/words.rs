@@ -130,7 +130,7 @@ impl Plan {
                 | OffChipReason::CrossesQueues { .. }
                 | OffChipReason::History
         );
-        match self.frame.splits(resource) {
+        match self.frame.check_splittable(resource) {
             Err(obstacle) if long && self.options.splits() => {
                 format!("{text}; its lifetime cannot be split: {obstacle}")
             }

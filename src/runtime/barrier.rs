@@ -20,10 +20,10 @@ pub(super) struct Barriers {
     buffers: Vec<vk::BufferMemoryBarrier2<'static>>,
     memory: Vec<vk::MemoryBarrier2<'static>>,
     /// The same barriers for `vkCmdPipelineBarrier`, on devices without synchronization2.
-    older: Option<OlderBarriers>,
+    legacy: Option<LegacyBarriers>,
 }
 
-struct OlderBarriers {
+struct LegacyBarriers {
     images: Vec<vk::ImageMemoryBarrier<'static>>,
     buffers: Vec<vk::BufferMemoryBarrier<'static>>,
     memory: Vec<vk::MemoryBarrier<'static>>,
@@ -64,9 +64,9 @@ impl Barriers {
                 .iter()
                 .map(|row| scoped!(MemoryBarrier2, row))
                 .collect(),
-            older: None,
+            legacy: None,
         };
-        barriers.older = (!synchronization_2).then(|| OlderBarriers {
+        barriers.legacy = (!synchronization_2).then(|| LegacyBarriers {
             images: barriers.images.iter().map(legacy::image_barrier).collect(),
             buffers: barriers.buffers.iter().map(legacy::buffer_barrier).collect(),
             memory: barriers.memory.iter().map(legacy::memory_barrier).collect(),
@@ -93,12 +93,12 @@ impl Barriers {
                 (barrier.buffer, barrier.offset) = (buffer.handle, buffer.offset + row.offset.0);
             }
         }
-        if let Some(older) = &mut self.older {
-            for (older, barrier) in older.images.iter_mut().zip(&self.images) {
-                older.image = barrier.image;
+        if let Some(legacy) = &mut self.legacy {
+            for (legacy, barrier) in legacy.images.iter_mut().zip(&self.images) {
+                legacy.image = barrier.image;
             }
-            for (older, barrier) in older.buffers.iter_mut().zip(&self.buffers) {
-                (older.buffer, older.offset) = (barrier.buffer, barrier.offset);
+            for (legacy, barrier) in legacy.buffers.iter_mut().zip(&self.buffers) {
+                (legacy.buffer, legacy.offset) = (barrier.buffer, barrier.offset);
             }
         }
     }
@@ -119,9 +119,9 @@ impl Barriers {
         }
         let (images, buffers) = (row.images.of(&self.images), row.buffers.of(&self.buffers));
         let memory = row.memory.of(&self.memory);
-        if let Some(older) = &self.older {
+        if let Some(legacy) = &self.legacy {
             // SAFETY: the caller's duty.
-            unsafe { self.record_older(older, row, device, commands) };
+            unsafe { self.record_legacy(legacy, row, device, commands) };
             return;
         }
         let functions = functions.synchronization_2.as_ref();
@@ -138,9 +138,9 @@ impl Barriers {
     ///
     /// # Safety
     /// As for [`record`](Barriers::record).
-    unsafe fn record_older(
+    unsafe fn record_legacy(
         &self,
-        older: &OlderBarriers,
+        legacy: &LegacyBarriers,
         row: &DependencyRow,
         device: &ash::Device,
         commands: vk::CommandBuffer,
@@ -154,9 +154,9 @@ impl Barriers {
                     legacy::source_stages(source),
                     legacy::destination_stages(destination),
                     vk::DependencyFlags::empty(),
-                    row.memory.of(&older.memory),
-                    row.buffers.of(&older.buffers),
-                    row.images.of(&older.images),
+                    row.memory.of(&legacy.memory),
+                    row.buffers.of(&legacy.buffers),
+                    row.images.of(&legacy.images),
                 );
             }
         };

@@ -107,7 +107,7 @@ impl Binder<'_> {
                 Created::All(handles) => return self.complete(number, plan, first, tables, guard, handles),
                 Created::Grown { requirements, error } if attempt < ATTEMPTS => {
                     tracing::info!(reason = %error, "replanning");
-                    let requirements = Arc::new(of_input(&plan, requirements));
+                    let requirements = Arc::new(input_requirements(&plan, requirements));
                     let runnable = Runnable::new(&plan.input, &state.profile)?;
                     plan = self.planner.plan(runnable, &requirements, &plan.options)?;
                 }
@@ -210,7 +210,7 @@ impl Binder<'_> {
             lowering: FrameLowering {
                 lowerer: Lowerer::default(),
                 situation,
-                left: MemoryState::default(),
+                last_state: MemoryState::default(),
                 encoded: vec![first],
             },
             objects: FrameObjects {
@@ -230,9 +230,9 @@ impl Binder<'_> {
             targets,
             labels,
             number,
-            next: Parity::Even,
+            next_parity: Parity::Even,
             stamp: UseStamp::default(),
-            takeover: TimelineValues::new(),
+            takeover_waits: TimelineValues::new(),
             series: self.series.clone(),
             submission,
             owned: Some(guard.keep()),
@@ -252,7 +252,7 @@ impl Binder<'_> {
                 number,
                 semaphore: self.timelines.semaphore(number),
                 batches: mine.map(|submit| submit.batches.len() as u64).sum(),
-                seen: states[number].submitted,
+                submitted_at_begin: states[number].submitted,
                 ..QueueBase::default()
             }
         };
@@ -263,7 +263,7 @@ impl Binder<'_> {
 /// Returns an error if a plan cannot run on a device.
 pub(super) fn check_plan(state: &DeviceState, plan: &Checked<Plan>) -> Result<()> {
     if plan.profile != state.profile {
-        if let Some(what) = differs(&plan.profile, &state.profile) {
+        if let Some(what) = profile_difference(&plan.profile, &state.profile) {
             let (planned, device) = (plan.profile.name.clone(), state.profile.name.clone());
             return Err(RuntimeRule::OtherDevice.broken(format!(
                 "the plan was made for `{planned}`, but this device, `{device}`, has different {what}: plan with \
@@ -276,7 +276,7 @@ pub(super) fn check_plan(state: &DeviceState, plan: &Checked<Plan>) -> Result<()
 }
 
 /// The first property in which two devices differ, of those that plans depend on. All other properties only determine which frames a device can run.
-pub(super) fn differs(one: &DeviceProfile, other: &DeviceProfile) -> Option<&'static str> {
+pub(super) fn profile_difference(one: &DeviceProfile, other: &DeviceProfile) -> Option<&'static str> {
     let (own, others) = (&one.limits, &other.limits);
     let same = [
         (one.heaps == other.heaps, "memory heaps"),
@@ -304,7 +304,7 @@ pub(super) fn differs(one: &DeviceProfile, other: &DeviceProfile) -> Option<&'st
 
 /// The requirements of the input's resources, from those of the executed frame after they have grown: in the input, all parts of a split lifetime are
 /// one resource.
-fn of_input(plan: &Plan, mut grown: Requirements) -> Requirements {
+fn input_requirements(plan: &Plan, mut grown: Requirements) -> Requirements {
     for store in plan.stores() {
         let stretch = grown.resources[store.from.index()];
         grown.resources[store.to.index()].tile = stretch.tile;

@@ -123,7 +123,7 @@ impl BoundFrame {
             return Some(described);
         };
         let accesses = stretches(frame, part.image).flat_map(|image| frame.accesses_to(image));
-        let mut uses = accesses.filter(|access| !frame.pass(access.pass).contents.is_own());
+        let mut uses = accesses.filter(|access| !frame.pass(access.pass).contents.is_recorded_by_runtime());
         if !part.leaves {
             let is_used = uses.any(|access| self.recording.areas[access.pass.index()].is_some());
             return is_used.then_some(described);

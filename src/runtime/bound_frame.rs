@@ -72,11 +72,11 @@ pub struct BoundFrame {
     /// The bound frame's number in the pool.
     pub(super) number: u64,
     /// The parity of the next frame.
-    pub(super) next: Parity,
+    pub(super) next_parity: Parity,
     /// Changes with each selection, begin and submission; a recorder detached at an earlier stamp is out of date.
     pub(super) stamp: UseStamp,
     /// Additional waits of the next frame, for the work of other frames on queues that this frame does not use.
-    pub(super) takeover: TimelineValues,
+    pub(super) takeover_waits: TimelineValues,
     /// The series that the bound frame belongs to: its own, or that of a dynamic frame.
     pub(super) series: Arc<Series>,
     pub(super) submission: Submission,
@@ -90,7 +90,7 @@ pub(super) struct FrameLowering {
     /// The situation that the next frame is lowered for, once it begins.
     pub(super) situation: LoweringDesc,
     /// The contents that the last frame left in this plan's own memory, with values as of its end.
-    pub(super) left: MemoryState,
+    pub(super) last_state: MemoryState,
     /// The first lowered frame, then some of the latest.
     pub(super) encoded: Vec<EncodedFrame>,
 }
@@ -118,7 +118,7 @@ pub(super) struct RecordingState {
 }
 
 /// Maximum number of lowered frames kept in addition to the first one and to adopted ones.
-const KEPT: usize = 12;
+const MAX_KEPT_FRAMES: usize = 12;
 
 impl BoundFrame {
     /// The bound plan (newer than the one that was given, if requirements had grown).
@@ -214,7 +214,7 @@ impl BoundFrame {
 
     /// The parity of the next frame.
     pub fn parity(&self) -> Parity {
-        self.next
+        self.next_parity
     }
 
     /// The newest frame that is complete on the device, along with all frames before it; `None` before the first.
@@ -238,12 +238,12 @@ impl BoundFrame {
     ///
     /// # Safety
     /// No frame that uses the view is in flight.
-    pub unsafe fn forget(&mut self, view: vk::ImageView) {
+    pub unsafe fn forget_view(&mut self, view: vk::ImageView) {
         let owned = self
             .owned
             .as_mut()
             .expect("a bound frame owns its objects until it is retired or destroyed");
-        for framebuffer in self.objects.framebuffers.forget(view) {
+        for framebuffer in self.objects.framebuffers.forget_view(view) {
             owned.framebuffers.retain(|other| *other != framebuffer);
             // SAFETY: the caller's duty; both lists have forgotten it.
             unsafe { self.state.device.destroy_framebuffer(framebuffer, None) };
@@ -292,10 +292,10 @@ impl BoundFrame {
             .handles
             .histories
             .iter()
-            .filter(|history| history.paired);
+            .filter(|history| history.has_two_copies);
         let wanted = pairs.filter(move |history| {
             let pool = self.state.pool.lock();
-            let [first, second] = history.copies.map(|(_, block)| pool.written(block));
+            let [first, second] = history.copies.map(|(_, block)| pool.last_written(block));
             (parity == Parity::Even && first < second) || (parity == Parity::Odd && first > second)
         });
         wanted.map(|history| history.resource)
@@ -342,12 +342,12 @@ impl BoundFrame {
         Ok(index)
     }
 
-    /// Lowers the upcoming frames until they repeat, so that recording does not have to; at most half of [`KEPT`].
+    /// Lowers the upcoming frames until they repeat, so that recording does not have to; at most half of [`MAX_KEPT_FRAMES`].
     pub(super) fn lower_ahead(&mut self) -> Result<()> {
         self.read_situation(Parity::Even);
         let counted = self.state.functions.timeline_semaphore.is_some();
         let is_left = |one: &ByteUse| counted || !one.space.is_tile();
-        for _ in 0..KEPT / 2 {
+        for _ in 0..MAX_KEPT_FRAMES / 2 {
             let index = match self.known() {
                 Some(index) if index > 0 => return Ok(()),
                 Some(index) => index,
@@ -385,7 +385,7 @@ impl BoundFrame {
         );
         let encoded = self.with_encoding(|_, with| EncodedFrame::new(parity, before, tables, with))?;
         let own = self.lowering.encoded.iter().skip(1);
-        if own.clone().filter(|one| !one.adopted).count() >= KEPT {
+        if own.clone().filter(|one| !one.adopted).count() >= MAX_KEPT_FRAMES {
             let oldest = own.clone().position(|one| !one.adopted).unwrap_or(0);
             let oldest = self.lowering.encoded.remove(1 + oldest);
             self.lowering.lowerer.recycle(oldest.tables);
@@ -425,11 +425,11 @@ impl BoundFrame {
         let queues = self.timelines.lock();
         for (index, base) in (0..).map(DeviceQueueIndex).zip(&mut self.bases) {
             let queue = &queues[base.number];
-            let passed = (queue.submitted - base.seen).min(i64::MAX as u64) as i64;
-            base.seen = queue.submitted;
+            let passed = (queue.submitted - base.submitted_at_begin).min(i64::MAX as u64) as i64;
+            base.submitted_at_begin = queue.submitted;
             for one in self
                 .lowering
-                .left
+                .last_state
                 .bytes
                 .iter_mut()
                 .filter(|one| one.last.queue == index)
@@ -441,12 +441,12 @@ impl BoundFrame {
             }
         }
         drop(queues);
-        before.contents.clone_from(&self.lowering.left.contents);
+        before.contents.clone_from(&self.lowering.last_state.contents);
         let Some(owned) = &self.owned else { return };
         let own = |number| self.bases.iter().any(|base| base.number == number);
         let pool = self.state.pool.lock();
-        if !pool.taken_over(&owned.lease, self.number, own, &mut self.takeover) {
-            before.bytes.extend_from_slice(&self.lowering.left.bytes);
+        if !pool.taken_over(&owned.lease, self.number, own, &mut self.takeover_waits) {
+            before.bytes.extend_from_slice(&self.lowering.last_state.bytes);
             return;
         }
         // Assumes that other frames used everything in any way, so that one lowering is valid after all of them.
@@ -460,7 +460,7 @@ impl BoundFrame {
         let copies = || {
             histories
                 .clone()
-                .flat_map(|one| &one.copies[..1 + usize::from(one.paired)])
+                .flat_map(|one| &one.copies[..1 + usize::from(one.has_two_copies)])
         };
         before
             .contents

@@ -19,7 +19,7 @@ use crate::ffi::{
 use crate::profile::OptionalFeatures;
 
 bitflags! {
-    /// Capabilities that a device offers ([`DeviceSupport::offers`](super::DeviceSupport::offers)) or has enabled
+    /// Capabilities that a device offers ([`DeviceSupport::offered_capabilities`](super::DeviceSupport::offered_capabilities)) or has enabled
     /// ([`DeviceDesc::enabled`](super::DeviceDesc::enabled)).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Capabilities: u32 {

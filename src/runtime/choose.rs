@@ -16,7 +16,7 @@ pub(super) struct Candidate {
     pub(super) physical_device: vk::PhysicalDevice,
     pub(super) support: DeviceSupport,
     families: Vec<vk::QueueFamilyProperties>,
-    main: u32,
+    main_family: u32,
 }
 
 /// Selects the best of the requested devices.
@@ -72,7 +72,7 @@ fn rank(properties: &vk::PhysicalDeviceProperties, support: &DeviceSupport) -> u
         vk::PhysicalDeviceType::CPU => 1,
         _ => 0,
     };
-    if support.missing().is_empty() {
+    if support.missing_requirements().is_empty() {
         10 + kind
     } else {
         kind
@@ -101,7 +101,7 @@ fn candidate(instance: &Instance, physical_device: vk::PhysicalDevice) -> Result
         physical_device,
         support,
         families,
-        main,
+        main_family: main,
     }))
 }
 
@@ -114,18 +114,18 @@ pub(super) fn create_device(
         physical_device,
         support,
         families,
-        main,
+        main_family: main,
     } = candidate;
     let by = || support.profile().name.clone();
     let mut extensions = desc.device_extensions.names().to_vec();
     // Also without a surface: frames that leave images to a swapchain can be planned and run.
     let swapchain = ash::khr::swapchain::NAME;
-    let offered = instance.has_surfaces() && support.lists(swapchain);
+    let offered = instance.has_surfaces() && support.has_extension(swapchain);
     if (offered || desc.surface.is_some()) && !extensions.contains(&swapchain) {
         extensions.push(swapchain);
     }
     for extension in &extensions {
-        if !support.lists(extension) {
+        if !support.has_extension(extension) {
             return Err(RuntimeError::missing(by(), extension.to_string_lossy()));
         }
     }
@@ -137,7 +137,10 @@ pub(super) fn create_device(
     let mut wanted = Capabilities::RECOMMENDED;
     if desc.buffer_device_address {
         wanted |= Capabilities::BUFFER_DEVICE_ADDRESS;
-        if !support.offers().contains(Capabilities::BUFFER_DEVICE_ADDRESS) {
+        if !support
+            .offered_capabilities()
+            .contains(Capabilities::BUFFER_DEVICE_ADDRESS)
+        {
             return Err(RuntimeError::missing(by(), "feature bufferDeviceAddress"));
         }
     }
@@ -175,7 +178,7 @@ fn queue_families(families: &[vk::QueueFamilyProperties], main: u32) -> impl Ite
 }
 
 pub(super) fn queues_of(device: &ash::Device, candidate: &Candidate) -> Vec<DeviceQueue> {
-    let families = queue_families(&candidate.families, candidate.main);
+    let families = queue_families(&candidate.families, candidate.main_family);
     let queue = |family: u32| DeviceQueue {
         // SAFETY: the device was created with one queue of this family.
         handle: unsafe { device.get_device_queue(family, 0) },

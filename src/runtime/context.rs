@@ -20,8 +20,8 @@ pub use super::instance::ValidationMessage;
 /// use tileheap::runtime::{Context, ContextDesc};
 ///
 /// let context = Context::new(&ContextDesc::from_env("example"))?;
-/// println!("{}", context.tile().profile().name);
-/// for reason in context.tile().missing() {
+/// println!("{}", context.runtime().profile().name);
+/// for reason in context.runtime().missing_requirements() {
 ///     println!("no tile memory: {reason}");
 /// }
 /// let messages = context.destroy();
@@ -35,7 +35,7 @@ pub struct Context {
     support: DeviceSupport,
     queues: Vec<DeviceQueue>,
     /// The runtime on the device; taken by [`Context::destroy`].
-    tile: Option<Device>,
+    runtime: Option<Device>,
 }
 
 impl Context {
@@ -61,7 +61,7 @@ impl Context {
         let (device, capabilities, optional_features) = create_device(&instance, &candidate, desc)?;
         instance.device = Some(device.clone());
         let queues = queues_of(&device, &candidate);
-        let tile_desc = DeviceDesc {
+        let runtime_desc = DeviceDesc {
             queues: queues.clone(),
             enabled: capabilities,
             without: desc.without,
@@ -74,7 +74,8 @@ impl Context {
             ..
         } = candidate;
         // SAFETY: just created together; the context destroys the runtime before them; `capabilities` is what was enabled.
-        let tile = unsafe { Device::new(&instance.raw, physical_device, &device, &support, tile_desc) }?;
+        let runtime =
+            unsafe { Device::new(&instance.raw, physical_device, &device, &support, runtime_desc) }?;
         instance.keep();
         Ok(Context {
             instance,
@@ -82,7 +83,7 @@ impl Context {
             device,
             support,
             queues,
-            tile: Some(tile),
+            runtime: Some(runtime),
         })
     }
 
@@ -117,8 +118,8 @@ impl Context {
     }
 
     /// The runtime on the device.
-    pub fn tile(&self) -> &Device {
-        self.tile.as_ref().expect("only `destroy` takes the device")
+    pub fn runtime(&self) -> &Device {
+        self.runtime.as_ref().expect("only `destroy` takes the device")
     }
 
     /// The queues: the first one supports graphics and compute (and presentation, if there is a surface); then one of each other family.
@@ -133,26 +134,26 @@ impl Context {
 
     /// Destroys the device and instance, after waiting for the device to be idle; returns the [messages](Context::messages).
     ///
-    /// Every [`BoundFrame`](super::BoundFrame) must be retired or destroyed first, every clone of [`Context::tile`] dropped, and every
+    /// Every [`BoundFrame`](super::BoundFrame) must be retired or destroyed first, every clone of [`Context::runtime`] dropped, and every
     /// object that the caller created destroyed. If anything still uses the device, device and instance leak, which is reported through
     /// `tracing`.
     pub fn destroy(mut self) -> Vec<ValidationMessage> {
-        let locked = self.tile.as_ref().map(Device::lock_queues);
+        let locked = self.runtime.as_ref().map(Device::lock_queues);
         // SAFETY: the context's own device, whose queues are locked: clones of its handle may submit on other threads.
         let idle = unsafe { self.device.device_wait_idle() };
         drop(locked);
         if let Err(error) = idle {
             tracing::warn!(?error, "the device did not become idle");
         }
-        if let Some(tile) = self.tile.take() {
-            if tile.is_in_use() {
+        if let Some(runtime) = self.runtime.take() {
+            if runtime.is_in_use() {
                 tracing::error!(
                     "runtime::Context destroyed while its device is in use: device and instance leak"
                 );
                 return self.instance.messages();
             }
             // SAFETY: the device is idle or lost.
-            unsafe { tile.destroy() };
+            unsafe { runtime.destroy() };
         }
         self.instance.destroy();
         self.instance.messages()
@@ -169,7 +170,7 @@ impl fmt::Debug for Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        if self.tile.is_some() {
+        if self.runtime.is_some() {
             tracing::warn!("runtime::Context dropped without Context::destroy: its device and instance leak");
         }
     }

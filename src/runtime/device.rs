@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use ash::vk;
 use tileheap_units::CompactSort;
 
-use super::bind::{Binder, check_plan, differs, render_passes};
+use super::bind::{Binder, check_plan, profile_difference, render_passes};
 use super::bound_frame::BoundFrame;
 use super::capabilities::Capabilities;
 use super::device_additions::features_of_version;
@@ -126,7 +126,7 @@ impl Device {
     /// };
     /// // SAFETY: the handles belong together, and outlive `tile`.
     /// let tile = unsafe { Device::new(instance, physical_device, device, &support, desc) }?;
-    /// for missing in tile.missing() {
+    /// for missing in tile.missing_requirements() {
     ///     println!("no tile memory: {missing}");
     /// }
     /// # Ok(()) }
@@ -182,7 +182,7 @@ impl Device {
         memory: MemoryAllocator,
     ) -> Result<Device> {
         let mut capabilities = desc.enabled & !desc.without;
-        let mut missing = support.missing().to_vec();
+        let mut missing = support.missing_requirements().to_vec();
         if missing.is_empty() && !capabilities.contains(Capabilities::TILE_MEMORY) {
             missing.push(MissingRequirement::NotEnabled);
         }
@@ -213,7 +213,7 @@ impl Device {
             memory,
             pool: Pool::new(desc.memory_limit),
             measured: Mutex::default(),
-            says_budget: support.lists(ash::ext::memory_budget::NAME),
+            reports_budget: support.has_extension(ash::ext::memory_budget::NAME),
             lost: OnceLock::new(),
         };
         let state = Arc::new(state);
@@ -290,7 +290,7 @@ impl Device {
     }
 
     /// The reasons why this device does not use tile memory; empty if it does.
-    pub fn missing(&self) -> &[MissingRequirement] {
+    pub fn missing_requirements(&self) -> &[MissingRequirement] {
         &self.shared.missing
     }
 
@@ -342,7 +342,7 @@ impl Device {
     /// As [`Device::measure`] and [`plan`](crate::plan::plan).
     pub fn plan(&self, frame: impl Into<ExecutedFrame>, options: &PlanOptions) -> Result<Arc<Checked<Plan>>> {
         let (executed, planner) = (frame.into(), &self.shared.planner);
-        if let Some(plan) = planner.known(&executed, options) {
+        if let Some(plan) = planner.cached_plan(&executed, options) {
             return Ok(plan);
         }
         let runnable = Runnable::new(&executed, self.profile())?;
@@ -361,7 +361,7 @@ impl Device {
         options: &PlanOptions,
     ) -> Result<Arc<Checked<Plan>>> {
         let (executed, planner) = (frame.into(), &self.shared.planner);
-        if let Some(plan) = planner.known(&executed, options) {
+        if let Some(plan) = planner.cached_plan(&executed, options) {
             return Ok(plan);
         }
         let runnable = Runnable::new(&executed, self.profile())?;
@@ -375,7 +375,7 @@ impl Device {
         if plan.profile == *profile {
             return self.shared.planner.adopt(plan);
         }
-        if differs(&plan.profile, profile).is_some() || plan.frame.check_on(profile).is_err() {
+        if profile_difference(&plan.profile, profile).is_some() || plan.frame.check_on(profile).is_err() {
             return false;
         }
         // The plan depends on nothing that is different, so it stays valid.
@@ -430,7 +430,7 @@ impl Device {
     /// # Panics
     /// If there is no such device queue.
     pub fn bind_on(&self, plan: &Arc<Checked<Plan>>, queues: &[usize]) -> Result<BoundFrame> {
-        let queues = self.shared.capable(&plan.frame, queues)?;
+        let queues = self.shared.queues_at(&plan.frame, queues)?;
         let series = self.series_of_one(&queues)?;
         let binder = self.binder(queues, &series, &[]);
         self.state().noting_loss(binder.bind_ahead(plan))
@@ -445,7 +445,7 @@ impl Device {
         swapped: &[ResourceId],
     ) -> Result<BoundFrame> {
         let queues = self.shared.choose_queues(&plan.frame)?;
-        let queues = self.shared.capable(&plan.frame, &queues)?;
+        let queues = self.shared.queues_at(&plan.frame, &queues)?;
         let binder = self.binder(queues, series, swapped);
         self.state().noting_loss(binder.bind(plan))
     }
@@ -547,7 +547,7 @@ impl Shared {
     }
 
     /// The device queues at these indices, one for each queue of the frame; an error if one lacks a required capability.
-    fn capable(&self, frame: &Frame, queues: &[usize]) -> Result<Vec<DeviceQueue>> {
+    fn queues_at(&self, frame: &Frame, queues: &[usize]) -> Result<Vec<DeviceQueue>> {
         for (declared, &index) in frame.queues().iter().zip(queues) {
             if !self.queues[index].supports(declared.capabilities) {
                 let (queue, needs) = (declared.name.clone(), declared.capabilities);

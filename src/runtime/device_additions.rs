@@ -71,7 +71,7 @@ impl DeviceAdditions {
             features: FeatureStructs::default(),
             optional_features: OptionalFeatures::empty(),
         };
-        let usable = support.offers() & wanted;
+        let usable = support.offered_capabilities() & wanted;
         // Returns true if the crate's own struct has to be chained.
         let mut take = |capability: Capabilities| {
             let denied = chained.stated.contains(capability) && !chained.enabled.contains(capability);
@@ -103,7 +103,7 @@ impl DeviceAdditions {
             enable.features.local = None;
         }
         // Memory must allow device addresses if the caller enables them (VUID-vkBindBufferMemory-bufferDeviceAddress-03339).
-        enable.capabilities |= chained.enabled & support.offers() & C::BUFFER_DEVICE_ADDRESS;
+        enable.capabilities |= chained.enabled & support.offered_capabilities() & C::BUFFER_DEVICE_ADDRESS;
         // SAFETY: the caller's duty.
         let optional = unsafe { optional_features(info) };
         // SAFETY: the caller's duty.
@@ -125,7 +125,7 @@ impl DeviceAdditions {
         });
         let mut names: Vec<&'static CStr> = needed.map(|(_, _, name)| *name).collect();
         // Must be enabled if it is listed (VUID-VkDeviceCreateInfo-pProperties-04451).
-        if support.lists(ash::khr::portability_subset::NAME) {
+        if support.has_extension(ash::khr::portability_subset::NAME) {
             names.push(ash::khr::portability_subset::NAME);
         }
         for name in names {

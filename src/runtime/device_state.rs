@@ -30,7 +30,7 @@ pub(super) struct DeviceState {
     /// The requirements that the driver has reported so far.
     pub(super) measured: Mutex<Measured>,
     /// True if the driver reports how much memory is left (`VK_EXT_memory_budget`).
-    pub(super) says_budget: bool,
+    pub(super) reports_budget: bool,
     /// The first call that returned `VK_ERROR_DEVICE_LOST`, if any.
     pub(super) lost: OnceLock<&'static str>,
 }
@@ -43,7 +43,7 @@ impl DeviceState {
 
     /// Usage and budget of a memory type's heap for this process (`heapUsage`, `heapBudget`); `None` if the driver does not report them.
     pub(super) fn budget_of(&self, memory_type: u32) -> Option<(Bytes, Bytes)> {
-        if !self.says_budget {
+        if !self.reports_budget {
             return None;
         }
         let heap = self.profile.memory_types[memory_type as usize].heap as usize;

@@ -60,15 +60,15 @@ pub struct DynamicFrame {
     pub(super) device: Device,
     options: PlanOptions,
     pub(super) series: Arc<Series>,
-    known: Vec<CachedFrame>,
+    cached: Vec<CachedFrame>,
     /// The device queue of the first bound frame; without timelines, all others run there too.
     queue: Option<vk::Queue>,
     /// Number of times that a frame was selected.
-    selected: u64,
+    selections: u64,
     /// The number of the bound frame whose debug names the shared objects have.
-    named: u64,
-    /// The most recently selected bound frame: `last` is its index in `known`, `last_number` its number, and `selected_stamp` the stamp of the selection.
-    last: usize,
+    named_frame: u64,
+    /// The most recently selected bound frame: `last_index` is its index in `cached`, `last_number` its number, and `selected_stamp` the stamp of the selection.
+    last_index: usize,
     last_number: Option<u64>,
     pub(super) selected_stamp: UseStamp,
 }
@@ -96,8 +96,8 @@ struct CachedFrame {
     bound: Option<BoundFrame>,
     /// The frame's histories while it is not bound.
     histories: Option<KeptHistories>,
-    /// The value of `selected` when the frame was last selected.
-    used: u64,
+    /// The value of `selections` when the frame was last selected.
+    last_selection: u64,
 }
 
 impl Device {
@@ -110,11 +110,11 @@ impl Device {
             device: self.clone(),
             options,
             series: self.series()?,
-            known: Vec::new(),
+            cached: Vec::new(),
             queue: None,
-            selected: 0,
-            named: 0,
-            last: 0,
+            selections: 0,
+            named_frame: 0,
+            last_index: 0,
             last_number: None,
             selected_stamp: UseStamp::default(),
         })
@@ -182,18 +182,18 @@ impl DynamicFrame {
 
     fn forget_source(&mut self, source: Source<'_>) {
         let digest = source.digest();
-        self.known
+        self.cached
             .retain(|known| !known.is_for(digest, source, &self.options));
     }
 
-    /// Discards cached objects of an external image view, before the caller destroys the view: like [`BoundFrame::forget`], for all descriptions.
+    /// Discards cached objects of an external image view, before the caller destroys the view: like [`BoundFrame::forget_view`], for all descriptions.
     ///
     /// # Safety
     /// No frame that uses the view is in flight.
     pub unsafe fn forget_view(&mut self, view: vk::ImageView) {
-        for bound in self.known.iter_mut().filter_map(|known| known.bound.as_mut()) {
+        for bound in self.cached.iter_mut().filter_map(|known| known.bound.as_mut()) {
             // SAFETY: the caller's duty.
-            unsafe { bound.forget(view) };
+            unsafe { bound.forget_view(view) };
         }
     }
 
@@ -242,16 +242,16 @@ impl DynamicFrame {
 
     /// Selects a frame. An unknown frame is planned exactly or, if `now` is true, without waiting for the search.
     fn select_source(&mut self, source: Source<'_>, now: bool) -> Result<SelectedFrame<'_>> {
-        self.selected += 1;
+        self.selections += 1;
         self.last_number = None;
-        if self.selected % COLLECT_EVERY == 0 {
-            self.known
-                .retain(|known| known.used + IDLE_FRAMES > self.selected);
+        if self.selections % COLLECT_EVERY == 0 {
+            self.cached
+                .retain(|known| known.last_selection + IDLE_FRAMES > self.selections);
             self.device.collect()?;
         }
         let digest = source.digest();
         let (mut found, mut planned) = (None, None);
-        for (index, known) in self.known.iter().enumerate() {
+        for (index, known) in self.cached.iter().enumerate() {
             if known.is_for(digest, source, &self.options) {
                 let bound = known.bound.as_ref();
                 if let Some(parity) = bound.and_then(BoundFrame::parity_for_histories) {
@@ -273,15 +273,15 @@ impl DynamicFrame {
                 self.bind(digest, source, plan)?
             }
         };
-        let known = &mut self.known[index];
+        let known = &mut self.cached[index];
         let bound = known.bound.as_mut().expect("the frame was found or bound above");
-        (known.used, bound.next) = (self.selected, parity);
-        (self.last, self.last_number) = (index, Some(bound.number));
+        (known.last_selection, bound.next_parity) = (self.selections, parity);
+        (self.last_index, self.last_number) = (index, Some(bound.number));
         bound.stamp = UseStamp::next();
         self.selected_stamp = bound.stamp;
-        if self.named != bound.number {
+        if self.named_frame != bound.number {
             bound.name_objects();
-            self.named = bound.number;
+            self.named_frame = bound.number;
         }
         Ok(bound.into())
     }
@@ -289,7 +289,7 @@ impl DynamicFrame {
     /// Binds a description that is unknown, or known only with its histories in a different state.
     fn bind(&mut self, digest: u64, source: Source<'_>, plan: Arc<Checked<Plan>>) -> Result<(usize, Parity)> {
         // Binding renames the borrowed objects, even if it fails later.
-        self.named = 0;
+        self.named_frame = 0;
         let mut bound = self.device.bind_for(&plan, &self.series, &[])?;
         let parity = match bound.parity_for_histories() {
             Some(parity) => parity,
@@ -308,7 +308,7 @@ impl DynamicFrame {
             )));
         }
         self.queue = queue;
-        for known in &mut self.known {
+        for known in &mut self.cached {
             if let Some(bound) = known.bound.take_if(|bound| bound.is_superseded()) {
                 known.histories = bound.keep_histories();
                 // Releases the smaller block; the device may use it until its last frame is complete.
@@ -316,18 +316,18 @@ impl DynamicFrame {
             }
         }
         let options = self.options;
-        self.known
+        self.cached
             .retain(|known| known.bound.is_some() || !known.is_for(digest, source, &options));
-        self.known.push(CachedFrame {
+        self.cached.push(CachedFrame {
             digest,
             source: source.to_cached(bound.plan()),
             options,
             plan: bound.plan().clone(),
             bound: Some(bound),
             histories: None,
-            used: self.selected,
+            last_selection: self.selections,
         });
-        Ok((self.known.len() - 1, parity))
+        Ok((self.cached.len() - 1, parity))
     }
 
     /// The most recently selected bound frame; `None` before the first selection, after one that failed, and once its description is
@@ -335,30 +335,33 @@ impl DynamicFrame {
     pub fn last_selected(&self) -> Option<&BoundFrame> {
         let number = self.last_number?;
         let is_it = |bound: &&BoundFrame| bound.number == number;
-        let there = self.known.get(self.last).and_then(|known| known.bound.as_ref());
+        let there = self
+            .cached
+            .get(self.last_index)
+            .and_then(|known| known.bound.as_ref());
         there.filter(is_it).or_else(|| self.bound().find(is_it))
     }
 
     pub(super) fn last_bound_mut(&mut self) -> Option<&mut BoundFrame> {
         let number = self.last_number?;
         let is_it = |known: &CachedFrame| known.bound.as_ref().is_some_and(|bound| bound.number == number);
-        let index = match self.known.get(self.last) {
-            Some(known) if is_it(known) => self.last,
-            _ => self.known.iter().position(is_it)?,
+        let index = match self.cached.get(self.last_index) {
+            Some(known) if is_it(known) => self.last_index,
+            _ => self.cached.iter().position(is_it)?,
         };
-        self.known[index].bound.as_mut()
+        self.cached[index].bound.as_mut()
     }
 
     /// Removes and returns all bound frames; drops all other cached data.
     pub(super) fn take_bound(&mut self) -> impl Iterator<Item = BoundFrame> {
-        std::mem::take(&mut self.known)
+        std::mem::take(&mut self.cached)
             .into_iter()
             .filter_map(|known| known.bound)
     }
 
     /// All bound frames.
     pub fn bound(&self) -> impl Iterator<Item = &BoundFrame> {
-        self.known.iter().filter_map(|known| known.bound.as_ref())
+        self.cached.iter().filter_map(|known| known.bound.as_ref())
     }
 
     /// Bytes of ordinary memory that the descriptions of this dynamic frame share.

@@ -6,7 +6,7 @@ use super::barrier::Barriers;
 use super::device_state::DeviceState;
 use super::owned::OwnedObjects;
 use super::render_pass::{Framebuffers, PassObject};
-use super::rendering::{Dynamic, Rendering};
+use super::rendering::{DynamicRendering, Rendering};
 use super::resources::Handles;
 use super::tiles::Tiles;
 use crate::frame::PassId;
@@ -30,7 +30,7 @@ pub(super) struct EncodedFrame {
     /// Per row of [`Lowered::views`], the view.
     views: Vec<vk::ImageView>,
     /// True if the tables have imported images or buffers, whose handles change from frame to frame.
-    imports: bool,
+    has_imports: bool,
     /// True if the tables are the caller's; they are kept when others are evicted.
     pub(super) adopted: bool,
 }
@@ -64,7 +64,7 @@ impl EncodedFrame {
             true => {
                 let tiles = Tiles::new(with.state, row, row.tile_memory);
                 let chained = (tiles, with.state.hooks.as_ref());
-                Rendering::Dynamic(Dynamic::new(&tables, index, chained, &views))
+                Rendering::Dynamic(DynamicRendering::new(&tables, index, chained, &views))
             }
             false => Rendering::Object(PassObject::new(&tables, row, *render_pass)),
         });
@@ -76,7 +76,7 @@ impl EncodedFrame {
             barriers: Barriers::new(&tables, with.handles, synchronization_2),
             renderings: renderings.collect(),
             views,
-            imports: tables.images.iter().any(|row| row.binding.is_imported())
+            has_imports: tables.images.iter().any(|row| row.binding.is_imported())
                 || tables.buffers.iter().any(|row| row.binding.is_imported()),
             adopted: false,
             tables,
@@ -107,13 +107,13 @@ impl EncodedFrame {
     }
 
     /// The pass of the planned frame that a row belongs to; a clear belongs to the pass that follows it.
-    pub(super) fn label(&self, row: u32) -> usize {
+    pub(super) fn pass_of_row(&self, row: u32) -> usize {
         self.rows.partition_point(|&other| other < row)
     }
 
     /// Writes the handles imported for this frame into the structs.
     pub(super) fn refresh(&mut self, with: &mut Encoding<'_>) -> Result<()> {
-        if !self.imports {
+        if !self.has_imports {
             return Ok(());
         }
         let tables = &self.tables;

@@ -67,10 +67,10 @@ pub enum RuntimeError {
         version: String,
     },
     /// A required feature, extension or layer is missing.
-    #[error("{by} does not support {what}, which is required")]
+    #[error("{missing_from} does not support {what}, which is required")]
     MissingFeature {
         /// The device or Vulkan installation that lacks the feature, extension or layer.
-        by: String,
+        missing_from: String,
         /// The missing feature, extension or layer.
         what: String,
     },

@@ -73,7 +73,7 @@ impl BoundFrame {
     /// # Safety
     /// - The handles in `imports` are alive until the frame is complete, and in the declared entry states when the command buffers that use
     ///   them run.
-    /// - Views that were imported into an earlier frame and destroyed since were [forgotten](BoundFrame::forget): framebuffers are cached
+    /// - Views that were imported into an earlier frame and destroyed since were [forgotten](BoundFrame::forget_view): framebuffers are cached
     ///   by the handles of their views, and a driver may reuse a handle for a new view.
     pub unsafe fn begin(&mut self, imports: &Imports<'_>) -> Result<FrameRecorder<'_>> {
         let number = self.series.progress().next(&self.state)?;
@@ -227,7 +227,7 @@ impl FrameRecorder<'_> {
             }
             _ => {
                 self.bound.recording.areas[pass.index()] = area;
-                if !declared.contents.is_own() {
+                if !declared.contents.is_recorded_by_runtime() {
                     self.bound.limit_borders(pass);
                 }
                 return Ok(());

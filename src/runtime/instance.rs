@@ -35,9 +35,9 @@ pub(super) struct Instance {
     pub(super) api_version: u32,
     pub(super) device: Option<ash::Device>,
     /// True if `VK_EXT_debug_utils` is enabled.
-    names: bool,
+    has_debug_utils: bool,
     /// True if `VK_KHR_surface` is enabled, which swapchains require.
-    surfaces: bool,
+    has_surface_extension: bool,
     messenger: Option<(ash::ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
     surface: Option<(ash::khr::surface::Instance, vk::SurfaceKHR)>,
     messages: Messages,
@@ -49,9 +49,9 @@ pub(super) struct Instance {
 struct InstanceSupport {
     api_version: u32,
     names: Vec<&'static CStr>,
-    debug: bool,
+    has_debug_utils: bool,
     portability: bool,
-    surfaces: bool,
+    has_surface_extension: bool,
     /// True if the validation layer accepts `VkLayerSettingsCreateInfoEXT`; `None` if validation is not requested.
     validation: Option<bool>,
 }
@@ -91,7 +91,7 @@ impl Instance {
         if offer.portability {
             create = create.flags(vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR);
         }
-        if offer.debug {
+        if offer.has_debug_utils {
             create = create.push_next(&mut messenger);
         }
         if let Some(layer_settings) = offer.validation {
@@ -113,14 +113,14 @@ impl Instance {
             raw,
             api_version: offer.api_version,
             device: None,
-            names: offer.debug,
-            surfaces: offer.surfaces,
+            has_debug_utils: offer.has_debug_utils,
+            has_surface_extension: offer.has_surface_extension,
             messenger: None,
             surface: None,
             messages,
             unfinished: true,
         };
-        if offer.debug {
+        if offer.has_debug_utils {
             instance.listen()?;
         }
         Ok(instance)
@@ -153,12 +153,12 @@ impl Instance {
 
     /// Returns true if the extension that swapchains require is enabled.
     pub(super) fn has_surfaces(&self) -> bool {
-        self.surfaces
+        self.has_surface_extension
     }
 
     /// Returns true if `VK_EXT_debug_utils` is enabled.
     pub(super) fn names_objects(&self) -> bool {
-        self.names
+        self.has_debug_utils
     }
 
     /// Returns true if a queue family can present to the surface, and true for every family if the instance was created without one.
@@ -295,9 +295,9 @@ fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<InstanceSupport
     Ok(InstanceSupport {
         api_version,
         names,
-        debug,
+        has_debug_utils: debug,
         portability,
-        surfaces,
+        has_surface_extension: surfaces,
         validation,
     })
 }

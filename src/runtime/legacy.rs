@@ -78,7 +78,7 @@ pub(super) fn memory_barrier(barrier: &vk::MemoryBarrier2<'_>) -> vk::MemoryBarr
 
 /// One batch in the structs of Vulkan 1.1.
 #[derive(Default)]
-pub(super) struct OlderBatch {
+pub(super) struct LegacyBatch {
     waits: Vec<vk::Semaphore>,
     wait_stages: Vec<vk::PipelineStageFlags>,
     wait_values: Vec<u64>,
@@ -99,13 +99,13 @@ unsafe fn list<'a, T>(pointer: *const T, count: u32) -> &'a [T] {
     unsafe { std::slice::from_raw_parts(pointer, count as usize) }
 }
 
-impl OlderBatch {
+impl LegacyBatch {
     /// Converts a batch from the structs of synchronization2.
     ///
     /// # Safety
     /// The lists of `batch` are alive.
-    pub(super) unsafe fn new(batch: &vk::SubmitInfo2<'_>) -> OlderBatch {
-        let mut older = OlderBatch::default();
+    pub(super) unsafe fn new(batch: &vk::SubmitInfo2<'_>) -> LegacyBatch {
+        let mut older = LegacyBatch::default();
         // SAFETY: the caller's duty.
         let waits = unsafe { list(batch.p_wait_semaphore_infos, batch.wait_semaphore_info_count) };
         for wait in waits {

@@ -17,7 +17,7 @@
 //! # fn main() -> tileheap::Result<()> {
 //! // A program without a Vulkan device of its own gets one here; other programs call `DeviceSupport::query` and `Device::new`.
 //! let context = Context::new(&ContextDesc::from_env("demo"))?;
-//! let tile = context.tile();
+//! let tile = context.runtime();
 //!
 //! // When size or features change: describe, plan, bind.
 //! # let frame: Frame = unreachable!();

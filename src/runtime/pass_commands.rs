@@ -32,7 +32,7 @@ impl Commands<'_> {
         self.begin(planned, vk::RenderingFlags::empty());
         let result = record(&self.pass_commands());
         self.end();
-        self.own_passes();
+        self.record_runtime_passes();
         Ok(result)
     }
 
@@ -84,7 +84,7 @@ impl Commands<'_> {
             return Err(RuntimeRule::Order.broken(message));
         }
         self.end();
-        self.own_passes();
+        self.record_runtime_passes();
         Ok(())
     }
 
@@ -118,7 +118,7 @@ impl Commands<'_> {
             unsafe { pass.execute(contents) };
         }
         self.end();
-        self.own_passes();
+        self.record_runtime_passes();
         Ok(())
     }
 }
@@ -243,7 +243,7 @@ impl PassCommands<'_> {
         }
         // SAFETY: the caller's duty.
         unsafe { bound.state.device.cmd_execute_commands(*handle, secondaries) };
-        self.commands.tile.set(TileBinding::Unknown);
+        self.commands.bound_tile.set(TileBinding::Unknown);
         if row.instance.is_none() {
             self.commands.bind_tile(row.tile_memory.get());
         }

@@ -25,13 +25,13 @@ impl DevicePlanner {
         }
     }
 
-    /// Same as [`Planner::known`].
-    pub(super) fn known(
+    /// Same as [`Planner::cached_plan`].
+    pub(super) fn cached_plan(
         &self,
         executed: &ExecutedFrame,
         options: &PlanOptions,
     ) -> Option<Arc<Checked<Plan>>> {
-        self.lock().known(executed, &self.profile, options)
+        self.lock().cached_plan(executed, &self.profile, options)
     }
 
     /// Plans a frame, and caches the plan.

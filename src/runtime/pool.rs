@@ -110,9 +110,9 @@ pub(super) struct Block {
     /// The number of frames submitted when the block was returned.
     pub(super) idle_since: u64,
     /// The number of the bound frame that used it last; 0 for none.
-    pub(super) user: u64,
+    pub(super) last_user: u64,
     /// The timeline values at which the block's last use is complete.
-    pub(super) ends: TimelineValues,
+    pub(super) last_use_values: TimelineValues,
     /// The state of a history's contents.
     pub(super) contents: Vec<ContentState>,
     /// The number of frames submitted when the history was last written, including the frame that wrote it; 0 for never.
@@ -124,7 +124,7 @@ pub(super) struct PooledResource {
     pub(super) block: u32,
     pub(super) offset: Bytes,
     pub(super) key: ResourceKey,
-    pub(super) answer: MemoryRequirements,
+    pub(super) requirements: MemoryRequirements,
     pub(super) handle: Handle,
     pub(super) address: vk::DeviceAddress,
     pub(super) views: Vec<(ViewRow, vk::ImageView)>,
@@ -135,7 +135,7 @@ pub(super) struct PooledResource {
     pub(super) lease: u64,
     pub(super) idle_since: u64,
     /// The timeline values at which the last use before the resource was returned is complete.
-    pub(super) ends: TimelineValues,
+    pub(super) last_use_values: TimelineValues,
 }
 
 /// A borrowed image or buffer.
@@ -144,7 +144,7 @@ pub(super) struct LentResource {
     pub(super) handle: Handle,
     /// The buffer's device address; 0 if it is not used.
     pub(super) address: vk::DeviceAddress,
-    pub(super) answer: MemoryRequirements,
+    pub(super) requirements: MemoryRequirements,
 }
 
 /// The handle of an image or of a buffer; the other handle is null.
@@ -228,11 +228,11 @@ impl PoolContents {
         let mut taken = false;
         for &index in &lease.blocks {
             let block = self.block(index);
-            if block.user == user || block.user == 0 {
+            if block.last_user == user || block.last_user == 0 {
                 continue;
             }
             taken = true;
-            for &(queue, value) in block.ends.iter().filter(|(queue, _)| !is_own(*queue)) {
+            for &(queue, value) in block.last_use_values.iter().filter(|(queue, _)| !is_own(*queue)) {
                 match waits.iter_mut().find(|(other, _)| *other == queue) {
                     Some((_, known)) => *known = value.max(*known),
                     None => waits.push((queue, value)),
@@ -243,13 +243,13 @@ impl PoolContents {
     }
 
     /// Records that a frame of `user` was submitted.
-    pub(super) fn used(&mut self, lease: &Lease, user: u64, ends: &[(usize, u64)]) {
+    pub(super) fn record_use(&mut self, lease: &Lease, user: u64, ends: &[(usize, u64)]) {
         self.frames += 1;
         for &index in &lease.blocks {
             let block = self.block_mut(index);
-            block.user = user;
-            block.ends.clear();
-            block.ends.extend_from_slice(ends);
+            block.last_user = user;
+            block.last_use_values.clear();
+            block.last_use_values.extend_from_slice(ends);
         }
     }
 
@@ -259,7 +259,7 @@ impl PoolContents {
     }
 
     /// The number of frames submitted when the history in a borrowed block was last written, including the frame that wrote it; 0 for never.
-    pub(super) fn written(&self, block: u32) -> u64 {
+    pub(super) fn last_written(&self, block: u32) -> u64 {
         self.block(block).written
     }
 

@@ -143,7 +143,7 @@ impl PoolContents {
         let lent = LentResource {
             handle: resident.handle,
             address: resident.address,
-            answer: resident.answer,
+            requirements: resident.requirements,
         };
         lease.residents.push(index);
         lent
@@ -169,8 +169,8 @@ impl PoolContents {
             lease: lease.number,
             superseded: false,
             idle_since: 0,
-            user: 0,
-            ends: TimelineValues::new(),
+            last_user: 0,
+            last_use_values: TimelineValues::new(),
             contents: Vec::new(),
             written: 0,
         };
@@ -194,7 +194,7 @@ impl PoolContents {
             block,
             offset,
             key,
-            answer: lent.answer,
+            requirements: lent.requirements,
             handle: lent.handle,
             address: lent.address,
             views: Vec::new(),
@@ -202,7 +202,7 @@ impl PoolContents {
             references: 1,
             lease: lease.number,
             idle_since: 0,
-            ends: TimelineValues::new(),
+            last_use_values: TimelineValues::new(),
         };
         self.created += 1;
         let index = self.residents.insert(resident);
@@ -247,11 +247,11 @@ impl PoolContents {
         let frames = self.frames;
         for index in lease.residents.drain(..) {
             let block = self.resident_mut(index).block;
-            let mut ends = std::mem::take(&mut self.resident_mut(index).ends);
-            ends.clone_from(&self.block(block).ends);
+            let mut ends = std::mem::take(&mut self.resident_mut(index).last_use_values);
+            ends.clone_from(&self.block(block).last_use_values);
             let resident = self.resident_mut(index);
             resident.references -= 1;
-            (resident.idle_since, resident.ends) = (frames, ends);
+            (resident.idle_since, resident.last_use_values) = (frames, ends);
         }
         for index in lease.blocks.drain(..) {
             self.change_indexed(index, |block| {
@@ -265,7 +265,7 @@ impl PoolContents {
     }
 
     /// Removes a borrower; its histories lose their owner, and their blocks can be borrowed for other resources.
-    pub(super) fn forget(&mut self, borrower: u64) {
+    pub(super) fn forget_borrower(&mut self, borrower: u64) {
         let blocks = self.blocks.iter();
         let own = blocks.filter(|(_, block)| block.borrower == Some(borrower));
         let own: Vec<u32> = own.map(|(index, _)| index).collect();

@@ -136,7 +136,7 @@ impl Pool {
                 bytes,
                 heap,
                 in_flight: true,
-                settled: false,
+                is_in_pool: false,
             })),
             Some(exceeded) => Err(RuntimeError::OverBudget {
                 what: format!("{} of {}", desc.size, desc.name),
@@ -161,7 +161,7 @@ impl Pool {
         for index in blocks {
             let block = contents.block(index);
             // Earlier users had finished before `user` began.
-            if block.references == 0 && [0, user].contains(&block.user) {
+            if block.references == 0 && [0, user].contains(&block.last_user) {
                 contents.remove_block(index, &mut garbage);
             }
         }
@@ -178,7 +178,7 @@ impl Pool {
         let _freeing = self.freeing();
         let mut garbage = Garbage::default();
         let mut contents = self.lock();
-        contents.forget(borrower.number);
+        contents.forget_borrower(borrower.number);
         // Without values to compare with, every use counts as complete.
         contents.remove_unused(&[], true, &mut garbage);
         drop(contents);
@@ -214,7 +214,7 @@ struct Reservation<'a> {
     /// True until the driver has allocated the bytes.
     in_flight: bool,
     /// True once the bytes belong to a block of the pool: drop then does nothing.
-    settled: bool,
+    is_in_pool: bool,
 }
 
 impl Reservation<'_> {
@@ -228,7 +228,7 @@ impl Reservation<'_> {
 
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
-        if !self.settled {
+        if !self.is_in_pool {
             self.finish_allocation();
             self.pool.lock().budget.release(self.bytes);
         }
@@ -264,7 +264,7 @@ impl UnpooledBlock<'_> {
         let memory = self.memory.take().expect("the pool has not taken the block");
         if let Some(reserved) = &mut self.reserved {
             // The caller holds the pool's lock, so dropping the reservation must not lock it again.
-            reserved.settled = true;
+            reserved.is_in_pool = true;
         }
         let name = std::mem::take(&mut self.name);
         let kind = (key, self.bytes, self.reserved.is_some(), name);
@@ -296,7 +296,7 @@ impl PoolContents {
             block.references == 0
                 && !kept
                 && (block.superseded || is_old(block.idle_since))
-                && over(&block.ends)
+                && over(&block.last_use_values)
         };
         for index in self.blocks.indices() {
             if self.blocks.get(index).is_some_and(unused) {
@@ -307,7 +307,7 @@ impl PoolContents {
             let Some(resident) = self.residents.get(index) else {
                 continue;
             };
-            if resident.references == 0 && is_old(resident.idle_since) && over(&resident.ends) {
+            if resident.references == 0 && is_old(resident.idle_since) && over(&resident.last_use_values) {
                 // The resource of a block for one resource is removed with that block.
                 if !matches!(self.block(resident.block).key, BlockKey::Own(..)) {
                     self.remove_resident(index, garbage);

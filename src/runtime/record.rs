@@ -51,7 +51,7 @@ pub struct Commands<'a> {
     /// The row of the next pass, or of the pass that has begun; the run of the command buffer's passes ends at `end`.
     pub(super) next: u32,
     pub(super) end: u32,
-    pub(super) tile: Cell<TileBinding>,
+    pub(super) bound_tile: Cell<TileBinding>,
     /// The subpass that is being recorded.
     pub(super) subpass: Cell<u32>,
     /// True inside per-tile execution.
@@ -89,13 +89,13 @@ impl<'a> Commands<'a> {
             id,
             next: passes.first,
             end: passes.end,
-            tile: Cell::new(TileBinding::Known(None)),
+            bound_tile: Cell::new(TileBinding::Known(None)),
             subpass: Cell::new(0),
             per_tile: Cell::new(false),
             begun: None,
             span: tracing::trace_span!("record", commands = declared.name),
         };
-        commands.own_passes();
+        commands.record_runtime_passes();
         commands
     }
 
@@ -103,13 +103,13 @@ impl<'a> Commands<'a> {
     pub(super) fn continued(&self, handle: vk::CommandBuffer) -> Commands<'a> {
         let is_own = handle == self.handle;
         let tile = if is_own {
-            self.tile.get()
+            self.bound_tile.get()
         } else {
             TileBinding::Known(None)
         };
         Commands {
             handle,
-            tile: Cell::new(tile),
+            bound_tile: Cell::new(tile),
             subpass: self.subpass.clone(),
             per_tile: Cell::new(false),
             span: self.span.clone(),
@@ -138,7 +138,7 @@ impl<'a> Commands<'a> {
         self.begin(pass, vk::RenderingFlags::empty());
         self.end();
         self.bound.recording.skipped[pass.index()].store(true, Ordering::Release);
-        self.own_passes();
+        self.record_runtime_passes();
         Ok(())
     }
 
@@ -257,25 +257,25 @@ impl<'a> Commands<'a> {
     }
 
     /// Records the next passes that belong to the runtime, not to the caller.
-    pub(super) fn own_passes(&mut self) {
+    pub(super) fn record_runtime_passes(&mut self) {
         while self.next < self.end {
             match self.row().contents {
                 PassContents::Described => return,
                 PassContents::Store => {
-                    self.before(vk::RenderingFlags::empty());
+                    self.begin_row(vk::RenderingFlags::empty());
                     let store = &self.bound.objects.stores[self.row().row.get().expect("checked") as usize];
                     let area = self.rendering().map(|(_, area)| area);
-                    // SAFETY: `before` began the pass, with its barriers, in this area if it renders.
+                    // SAFETY: `begin_row` began the pass, with its barriers, in this area if it renders.
                     unsafe { store.record(&self.bound.state, self.handle, self.parity.index(), area) };
                 }
                 PassContents::Clear => {
-                    self.before(vk::RenderingFlags::empty());
+                    self.begin_row(vk::RenderingFlags::empty());
                     let row = self.row().row.get().expect("checked");
-                    // SAFETY: `before` recorded the barriers; the queue can clear it (checked when the plan was bound).
+                    // SAFETY: `begin_row` recorded the barriers; the queue can clear it (checked when the plan was bound).
                     unsafe { self.clear(&self.encoded.tables.clears[row as usize]) };
                 }
             }
-            self.after();
+            self.end_row();
         }
     }
 
@@ -317,17 +317,17 @@ impl<'a> Commands<'a> {
 
     /// Begins the next pass of the caller.
     pub(super) fn begin(&mut self, pass: PassId, flags: vk::RenderingFlags) {
-        self.before(flags);
+        self.begin_row(flags);
         self.begun = Some(pass);
     }
 
     /// Ends the current pass of the caller.
     pub(super) fn end(&mut self) {
         self.begun = None;
-        self.after();
+        self.end_row();
     }
 
-    fn before(&self, flags: vk::RenderingFlags) {
+    fn begin_row(&self, flags: vk::RenderingFlags) {
         let (state, row) = (&self.bound.state, self.row());
         self.begin_label();
         self.bind_tile(row.tile_memory.get());
@@ -364,13 +364,13 @@ impl<'a> Commands<'a> {
         unsafe { rendering.next(&state.device, &state.functions, self.handle, next, flags) };
     }
 
-    fn after(&mut self) {
+    fn end_row(&mut self) {
         let (state, row) = (&self.bound.state, self.row());
         if let Some((rendering, _)) = self.rendering() {
             while self.subpass.get() + 1 < self.subpasses() {
                 self.next_subpass(vk::RenderingFlags::empty());
             }
-            // SAFETY: `before` began it.
+            // SAFETY: `begin_row` began it.
             unsafe { rendering.end(&state.device, &state.functions, self.handle) };
         }
         // SAFETY: the command buffer is recording, outside render passes.
@@ -392,18 +392,20 @@ impl<'a> Commands<'a> {
 
     /// Binds the tile memory that a pass needs, unless it is already bound.
     pub(super) fn bind_tile(&self, memory: Option<u32>) {
-        if self.tile.get() == TileBinding::Known(memory) || self.bound.state.functions.tile_memory.is_none() {
+        if self.bound_tile.get() == TileBinding::Known(memory)
+            || self.bound.state.functions.tile_memory.is_none()
+        {
             return;
         }
         // SAFETY: recording, outside render passes.
         unsafe { self.bound.bind_tile_memory(self.handle, memory) };
-        self.tile.set(TileBinding::Known(memory));
+        self.bound_tile.set(TileBinding::Known(memory));
     }
 
     pub(super) fn begin_label(&self) {
         if let Some(debug) = &self.bound.state.functions.debug_utils {
             let label = vk::DebugUtilsLabelEXT::default()
-                .label_name(&self.bound.labels[self.encoded.label(self.next)]);
+                .label_name(&self.bound.labels[self.encoded.pass_of_row(self.next)]);
             // SAFETY: the command buffer is recording.
             unsafe { debug.cmd_begin_debug_utils_label(self.handle, &label) };
         }

@@ -3,9 +3,9 @@
 use super::error::{RuntimeError, RuntimeRule};
 
 impl RuntimeError {
-    pub(super) fn missing(by: impl Into<String>, what: impl Into<String>) -> crate::Error {
-        let (by, what) = (by.into(), what.into());
-        RuntimeError::MissingFeature { by, what }.into()
+    pub(super) fn missing(missing_from: impl Into<String>, what: impl Into<String>) -> crate::Error {
+        let (missing_from, what) = (missing_from.into(), what.into());
+        RuntimeError::MissingFeature { missing_from, what }.into()
     }
 
     pub(super) fn unsupported(resource: impl Into<String>, why: impl Into<String>) -> crate::Error {

@@ -167,7 +167,7 @@ struct Framebuffer {
 
 impl Framebuffers {
     /// Removes the framebuffers with `view`, and returns them to be destroyed.
-    pub(super) fn forget(&mut self, view: vk::ImageView) -> Vec<vk::Framebuffer> {
+    pub(super) fn forget_view(&mut self, view: vk::ImageView) -> Vec<vk::Framebuffer> {
         let mut gone = Vec::new();
         self.0.retain(|known| {
             let is_gone = known.views.contains(&view);

@@ -21,16 +21,16 @@ use crate::lower::{LocalReadMapping, Lowered};
 )]
 pub(super) enum Rendering {
     /// `vkCmdBeginRendering`.
-    Dynamic(Dynamic),
+    Dynamic(DynamicRendering),
     /// `vkCmdBeginRenderPass`.
     Object(PassObject),
 }
 
 /// The structs of a dynamic render pass.
-pub(super) struct Dynamic {
+pub(super) struct DynamicRendering {
     row: InstanceRow,
     /// The subpasses; empty if the pass does not use dynamic rendering local read.
-    local: Vec<LocalSubpass>,
+    local_subpasses: Vec<LocalSubpass>,
     colors: Vec<vk::RenderingAttachmentInfo<'static>>,
     depth: Option<vk::RenderingAttachmentInfo<'static>>,
     stencil: Option<vk::RenderingAttachmentInfo<'static>>,
@@ -67,13 +67,13 @@ impl LocalSubpass {
     }
 }
 
-impl Dynamic {
+impl DynamicRendering {
     pub(super) fn new(
         tables: &Lowered,
         index: u32,
         (tiles, hooks): (Tiles, Option<&Arc<dyn Hooks>>),
         views: &[vk::ImageView],
-    ) -> Dynamic {
+    ) -> DynamicRendering {
         let row = &tables.instances[index as usize];
         let subpasses = tables.subpasses_of(index).iter();
         let local = subpasses.filter(|_| row.local_read);
@@ -99,9 +99,9 @@ impl Dynamic {
             attachment.map(|attachment| info(attachment, of))
         };
         let colors = row.colors.of(&tables.attachments).iter();
-        let mut dynamic = Dynamic {
+        let mut dynamic = DynamicRendering {
             row: *row,
-            local: local.map(|row| LocalSubpass::new(tables, row)).collect(),
+            local_subpasses: local.map(|row| LocalSubpass::new(tables, row)).collect(),
             colors: colors.map(|color| info(color, main)).collect(),
             depth: aspect(row.depth, main),
             stencil: aspect(row.stencil, stencil),
@@ -212,7 +212,7 @@ impl Rendering {
                     unsafe { (functions.cmd_begin_rendering_khr)(commands, info) };
                 });
                 // Secondary command buffers inherit it (VUID-vkCmdExecuteCommands-pCommandBuffers-09504).
-                if let Some(first) = dynamic.local.first() {
+                if let Some(first) = dynamic.local_subpasses.first() {
                     // SAFETY: begun right now.
                     unsafe { first.set(functions, commands) };
                 }
@@ -236,7 +236,7 @@ impl Rendering {
     ) {
         match self {
             Rendering::Dynamic(dynamic) => {
-                let subpass = &dynamic.local[number as usize];
+                let subpass = &dynamic.local_subpasses[number as usize];
                 let info = vk::DependencyInfo::default()
                     .dependency_flags(subpass.flags)
                     .memory_barriers(&subpass.barriers);

@@ -114,13 +114,13 @@ pub(super) struct History {
     /// Its copies, each with its block: first the one that is current in even frames, then, if the previous version is read, the other one.
     pub(super) copies: [(ImageOrBuffer, u32); 2],
     /// `true` if there are two copies.
-    pub(super) paired: bool,
+    pub(super) has_two_copies: bool,
     /// `true` if a frame writes it.
     pub(super) written: bool,
 }
 
 /// Placeholder for the block of a row of memory for a single resource, until that block exists.
-const OWN: u32 = u32::MAX;
+const BLOCK_PENDING: u32 = u32::MAX;
 
 /// The result of creating a frame's resources.
 pub(super) enum Created {
@@ -234,7 +234,7 @@ impl<'a> Creator<'a> {
             let (memory_type, bytes) = (row.memory_type, row.size);
             let own_object = matches!(row.kind, MemoryKind::Tile | MemoryKind::Lazy);
             if count == 1 && row.kind != MemoryKind::Tile && (history || row.kind != MemoryKind::Arena) {
-                self.handles.blocks.push(OWN);
+                self.handles.blocks.push(BLOCK_PENDING);
                 continue;
             }
             let name = self.name_of(index);
@@ -282,7 +282,7 @@ impl<'a> Creator<'a> {
         };
         let place = RowPosition { memory, offset, size };
         let block = self.handles.blocks[memory as usize];
-        if block == OWN {
+        if block == BLOCK_PENDING {
             return self.borrow_own(key, (resource, object, place), addressed, owned);
         }
         let known = self
@@ -375,7 +375,7 @@ impl<'a> Creator<'a> {
         let mut desc = MemoryDesc {
             own_object: row.kind == MemoryKind::Lazy,
             device_address: addressed,
-            ..MemoryDesc::new(&name, row.memory_type, row.size, lent.answer.alignment)
+            ..MemoryDesc::new(&name, row.memory_type, row.size, lent.requirements.alignment)
         };
         adapt_to_only(&mut desc, row, lent);
         self.pool
@@ -392,7 +392,7 @@ impl<'a> Creator<'a> {
     fn add_copy(&mut self, resource: ResourceId, copy: (ImageOrBuffer, u32)) {
         if let Some(first) = self.first_copy(resource) {
             let history = &mut self.handles.histories[first];
-            (history.copies[1], history.paired) = (copy, true);
+            (history.copies[1], history.has_two_copies) = (copy, true);
             return;
         }
         let mut uses = self.creation.plan.frame.accesses_to(resource);
@@ -400,7 +400,7 @@ impl<'a> Creator<'a> {
         self.handles.histories.push(History {
             resource,
             copies: [copy; 2],
-            paired: false,
+            has_two_copies: false,
             written,
         });
     }
@@ -443,13 +443,13 @@ impl<'a> Creator<'a> {
         Ok(LentResource {
             handle,
             address: 0,
-            answer,
+            requirements: answer,
         })
     }
 
     /// Returns `true` if a resource needs more than its row provides; then updates the requirements with which the frame must be planned again.
     fn has_grown(&mut self, resource: ResourceId, place: RowPosition, made: &LentResource) -> bool {
-        let Some(needed) = self.needs_more(place, &made.answer) else {
+        let Some(needed) = self.needs_more(place, &made.requirements) else {
             return false;
         };
         let (plan, tables) = (self.creation.plan, self.creation.tables);
@@ -465,7 +465,7 @@ impl<'a> Creator<'a> {
         grow(
             &mut requirements.resources[resource.index()],
             tables.memory[place.memory as usize].kind,
-            &made.answer,
+            &made.requirements,
         );
         true
     }
@@ -555,20 +555,20 @@ fn has_address(row: &BufferRow) -> bool {
 }
 
 /// Minimum size for which a history gets a dedicated allocation.
-const LARGE: Bytes = Bytes(1 << 18);
+const MIN_DEDICATED_HISTORY: Bytes = Bytes(1 << 18);
 
 /// Adapts a block to its only resident: a large or dedicated allocation gets exactly its size, lazily allocated memory at least its size.
 fn adapt_to_only(desc: &mut MemoryDesc<'_>, row: &MemoryRow, only: &LentResource) {
     if row.kind == MemoryKind::Lazy {
-        desc.size = Ord::max(desc.size, only.answer.size);
+        desc.size = Ord::max(desc.size, only.requirements.size);
     }
     // A large one would make the allocator take a larger block from the driver than it fills.
-    let large = row.kind == MemoryKind::Arena && desc.size >= LARGE;
+    let large = row.kind == MemoryKind::Arena && desc.size >= MIN_DEDICATED_HISTORY;
     let wanted = row.dedicated_image.is_some() || row.dedicated_buffer.is_some();
     if !large && !wanted {
         return;
     }
-    desc.size = only.answer.size;
+    desc.size = only.requirements.size;
     desc.dedicated_to = Some(match only.handle {
         Handle { image, buffer } if buffer == vk::Buffer::null() => DedicatedTo::Image(image),
         Handle { buffer, .. } => DedicatedTo::Buffer(buffer),

@@ -104,7 +104,7 @@ impl Series {
 
 impl Drop for Series {
     fn drop(&mut self) {
-        self.state.pool.lock().forget(self.borrower.number);
+        self.state.pool.lock().forget_borrower(self.borrower.number);
         let Some(mut owned) = self.owned.take() else {
             return;
         };

@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
-use super::legacy::OlderBatch;
+use super::legacy::LegacyBatch;
 use super::owned::OwnedObjects;
 use super::progress::semaphore;
 use crate::Result;
@@ -53,13 +53,13 @@ pub struct SubmitCall<'a> {
 
 impl SubmitCall<'_> {
     /// Converts the batches to `VkSubmitInfo` and passes them to `with`, for devices without synchronization2.
-    pub fn with_older<R>(&self, with: impl FnOnce(&[vk::SubmitInfo<'_>]) -> R) -> R {
+    pub fn with_submit_infos<R>(&self, with: impl FnOnce(&[vk::SubmitInfo<'_>]) -> R) -> R {
         let older = self.batches.iter().map(|batch| {
             // SAFETY: `Lists::point` made the pointers from slices that live as long as the call.
-            unsafe { OlderBatch::new(batch) }
+            unsafe { LegacyBatch::new(batch) }
         });
-        let older: Vec<OlderBatch> = older.collect();
-        let mut values: Vec<_> = older.iter().map(OlderBatch::values).collect();
+        let older: Vec<LegacyBatch> = older.collect();
+        let mut values: Vec<_> = older.iter().map(LegacyBatch::values).collect();
         let infos: Vec<_> = older
             .iter()
             .zip(&mut values)

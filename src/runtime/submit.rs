@@ -73,23 +73,27 @@ impl BoundFrame {
                 }
                 true => queue.keep_tile(index, self.number, &tables.after.bytes),
             }
-            base.seen = queue.submitted;
+            base.submitted_at_begin = queue.submitted;
         }
-        self.lowering.left.contents.clone_from(&tables.after.contents);
-        self.lowering.left.bytes.clear();
+        self.lowering
+            .last_state
+            .contents
+            .clone_from(&tables.after.contents);
+        self.lowering.last_state.bytes.clear();
         let own = tables.after.bytes.iter().filter(|one| !one.space.is_tile());
-        self.lowering.left.bytes.extend(own);
-        self.takeover.clear();
+        self.lowering.last_state.bytes.extend(own);
+        self.takeover_waits.clear();
         let used = self.bases.iter().filter(|base| base.batches > 0);
-        self.takeover.extend(used.map(|base| (base.number, base.seen)));
+        self.takeover_waits
+            .extend(used.map(|base| (base.number, base.submitted_at_begin)));
         if let Some(owned) = &self.owned {
             let counted = self.state.functions.timeline_semaphore.is_some();
-            let ends: &[_] = if counted { &self.takeover } else { &[] };
+            let ends: &[_] = if counted { &self.takeover_waits } else { &[] };
             let mut pool = self.state.pool.lock();
-            pool.used(&owned.lease, self.number, ends);
+            pool.record_use(&owned.lease, self.number, ends);
             for history in &self.objects.handles.histories {
-                let current = tables_parity.index() * usize::from(history.paired);
-                for (copy, &(object, block)) in history.copies[..1 + usize::from(history.paired)]
+                let current = tables_parity.index() * usize::from(history.has_two_copies);
+                for (copy, &(object, block)) in history.copies[..1 + usize::from(history.has_two_copies)]
                     .iter()
                     .enumerate()
                 {
@@ -98,8 +102,8 @@ impl BoundFrame {
                 }
             }
         }
-        self.next = self.next.next();
-        Ok(self.series.progress().advance(&self.takeover))
+        self.next_parity = self.next_parity.next();
+        Ok(self.series.progress().advance(&self.takeover_waits))
     }
 
     /// Fills the lists for one submit.
@@ -110,7 +114,7 @@ impl BoundFrame {
             submission,
             bases,
             uses_tile,
-            takeover,
+            takeover_waits,
             timelines,
             ..
         } = self;
@@ -145,7 +149,7 @@ impl BoundFrame {
                     .waits
                     .push(signal_info(all, vk::PipelineStageFlags2::ALL_COMMANDS));
             }
-            for &(queue, value) in takeover.iter().filter(|_| batch.is_first) {
+            for &(queue, value) in takeover_waits.iter().filter(|_| batch.is_first) {
                 let handle = timelines.semaphore(queue);
                 let all = vk::PipelineStageFlags2::ALL_COMMANDS;
                 lists.waits.push(signal_info(Signal { handle, value }, all));
@@ -196,7 +200,7 @@ pub(super) unsafe fn call(state: &DeviceState, call: &SubmitCall<'_>) -> ash::pr
             .result();
     }
     // SAFETY: the caller's duty.
-    call.with_older(|infos| unsafe { state.device.queue_submit(queue, infos, call.fence) })
+    call.with_submit_infos(|infos| unsafe { state.device.queue_submit(queue, infos, call.fence) })
 }
 
 impl BoundFrame {

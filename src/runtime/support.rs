@@ -50,7 +50,7 @@ pub enum MissingRequirement {
 /// let support = unsafe { DeviceSupport::query(instance, physical_device, vk::API_VERSION_1_3) }?;
 /// match support.profile().tile {
 ///     Some(heap) => println!("{} of tile memory, emulated by {:?}", heap.size, support.emulator()),
-///     None => println!("no tile memory: {:?}", support.missing()),
+///     None => println!("no tile memory: {:?}", support.missing_requirements()),
 /// }
 /// # Ok(()) }
 /// ```
@@ -58,7 +58,7 @@ pub enum MissingRequirement {
 pub struct DeviceSupport {
     profile: Arc<DeviceProfile>,
     missing: Vec<MissingRequirement>,
-    offers: Capabilities,
+    offered_capabilities: Capabilities,
     tile_shading: OptionalFeatures,
     version: u32,
     extensions: BTreeSet<CString>,
@@ -119,7 +119,7 @@ impl DeviceSupport {
         Ok(DeviceSupport {
             profile: Arc::new(profile),
             missing,
-            offers,
+            offered_capabilities: offers,
             tile_shading,
             version,
             extensions,
@@ -133,7 +133,7 @@ impl DeviceSupport {
     }
 
     /// The reasons why there is no tile memory; empty if there is.
-    pub fn missing(&self) -> &[MissingRequirement] {
+    pub fn missing_requirements(&self) -> &[MissingRequirement] {
         &self.missing
     }
 
@@ -150,8 +150,8 @@ impl DeviceSupport {
     }
 
     /// The capabilities that can be enabled.
-    pub fn offers(&self) -> Capabilities {
-        self.offers
+    pub fn offered_capabilities(&self) -> Capabilities {
+        self.offered_capabilities
     }
 
     /// The Vulkan version to use: the lower of the device's and the instance's.
@@ -160,7 +160,7 @@ impl DeviceSupport {
     }
 
     /// Returns true if the driver lists a device extension.
-    pub fn lists(&self, extension: &CStr) -> bool {
+    pub fn has_extension(&self, extension: &CStr) -> bool {
         self.extensions.contains(extension)
     }
 }

@@ -62,7 +62,7 @@ fn strips_lead_back_to_the_described_frame() {
         assert_eq!(runs.len(), 4);
         for (number, &run) in (0..).zip(&runs) {
             let strip = executed.strip(run).unwrap();
-            assert_eq!((strip.number, strip.of), (number, 4));
+            assert_eq!((strip.number, strip.count), (number, 4));
             assert_eq!(executed.subpass_in(run, pass), Some(0));
         }
     }
@@ -132,7 +132,7 @@ fn damaged_strips_are_refused() {
         strip(tables, last).as_mut().unwrap().number = 2;
     });
     refused(OriginRule::Coverage, &|tables| {
-        strip(tables, 0).as_mut().unwrap().of = 5;
+        strip(tables, 0).as_mut().unwrap().count = 5;
     });
     // A strip of the same size elsewhere: no strip computes the last rows.
     refused(OriginRule::Coverage, &|tables| {

@@ -3,7 +3,7 @@
 use ash::vk;
 use serde_json::{Value, json};
 use tileheap::frame::{Frame, FrameBuilder, ImageDesc, LoadOp};
-use tileheap::measure::{estimate, raw};
+use tileheap::measure::{estimate, estimate_unpadded};
 use tileheap::profile::DeviceProfile;
 use tileheap_testkit::frames::extent;
 
@@ -96,7 +96,7 @@ fn requirements_are_estimated() {
             Some(claims) => {
                 let claims: Vec<Option<bool>> = serde_json::from_value(claims.clone()).unwrap();
                 let bytes: Vec<u32> = serde_json::from_value(case["texel_bytes"].clone()).unwrap();
-                raw(&frame, &profile, &claims, &bytes)
+                estimate_unpadded(&frame, &profile, &claims, &bytes)
             }
         };
         needs.map_or_else(|error| error.to_string().into(), |needs| json!(needs.resources))

@@ -38,4 +38,5 @@ mod valid_usage_on_devices;
 mod values;
 
 #[global_allocator]
-static ALLOCATOR: tileheap_testkit::counting::Counting = tileheap_testkit::counting::Counting;
+static ALLOCATOR: tileheap_testkit::counting::CountingAllocator =
+    tileheap_testkit::counting::CountingAllocator;

@@ -96,7 +96,7 @@ fn faults_name_the_thing_the_demand_and_the_limit() {
                 let hdr = plan.resources[1].placements;
                 plan.resources[1].placements = std::mem::replace(&mut plan.resources[2].placements, hdr);
             },
-            "Foreign",
+            "ForeignPlacement",
         ),
     ];
     for (damage, needs) in cases {

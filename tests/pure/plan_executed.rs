@@ -132,10 +132,10 @@ fn planners_remember_plans_by_frame_and_map() {
     let first = planner.plan(&executed, &needs, &profile, &options).unwrap();
     let again = planner.plan(&executed, &needs, &profile, &options).unwrap();
     assert!(Arc::ptr_eq(&first, &again));
-    assert!(planner.known(&executed, &profile, &options).is_some());
+    assert!(planner.cached_plan(&executed, &profile, &options).is_some());
     // The same frame, described as it runs, counts differently.
     let as_described = executed.frame();
-    assert!(planner.known(as_described, &profile, &options).is_none());
+    assert!(planner.cached_plan(as_described, &profile, &options).is_none());
     let other = planner.plan(as_described, &needs, &profile, &options).unwrap();
     assert_eq!(other.described(), as_described);
     let now = planner.plan_now(&executed, &needs, &profile, &options).unwrap();

@@ -6,7 +6,7 @@ use crate::planned::{plan_with, planned};
 use ash::vk;
 use tileheap::frame::import;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
-use tileheap::measure::{Requirements, estimate, raw};
+use tileheap::measure::{Requirements, estimate, estimate_unpadded};
 use tileheap::plan::{Ladder, Plan, PlanOptions, Planner, ResidencyStrategy, WindowRule, plan};
 use tileheap::profile::{DeviceProfile, PRESETS};
 use tileheap::units::Bytes;
@@ -46,7 +46,8 @@ fn plans_of_published_frames_are_accepted() {
             let frame = &imported.frame;
             for preset in PRESETS {
                 let profile = Arc::new(DeviceProfile::preset(preset).unwrap());
-                let sizes = raw(frame, &profile, &imported.claims, &imported.raw_texel_bytes).unwrap();
+                let sizes =
+                    estimate_unpadded(frame, &profile, &imported.claims, &imported.raw_texel_bytes).unwrap();
                 let needs: [(WindowRule, Requirements); 2] = [
                     (WindowRule::Device, estimate(frame, &profile).unwrap()),
                     (WindowRule::WholeFrame, sizes),

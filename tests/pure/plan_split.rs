@@ -7,7 +7,7 @@ use tileheap::Checked;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::tables::CommandSource;
 use tileheap::frame::{Frame, PassId, ResourceId, import};
-use tileheap::measure::{estimate, raw};
+use tileheap::measure::{estimate, estimate_unpadded};
 use tileheap::names;
 use tileheap::plan::{Ladder, MemoryKind, Plan, PlanOptions, Planner, WindowRule, plan};
 use tileheap::profile::DeviceProfile;
@@ -148,7 +148,11 @@ fn formats_are_offered_where_a_shader_can_store_them() {
         (F::R8G8B8A8_SRGB, false),
     ] {
         let frame = crossing(format);
-        assert_eq!(frame.splits(id(&frame, "odd")).is_ok(), offered, "{format:?}");
+        assert_eq!(
+            frame.check_splittable(id(&frame, "odd")).is_ok(),
+            offered,
+            "{format:?}"
+        );
     }
 }
 
@@ -208,7 +212,7 @@ fn the_published_frames_keep_no_less() {
             let preset = DeviceProfile::preset("adreno-830").unwrap();
             let profile = Arc::new(preset.with_tile_heap_size(Bytes::mib(heap)).unwrap());
             let needs = Arc::new(
-                raw(
+                estimate_unpadded(
                     &imported.frame,
                     &profile,
                     &imported.claims,
@@ -256,7 +260,7 @@ fn planners_know_frames_with_stores() {
         &plan,
         &planner.plan(&frame.clone(), &needs, &profile, &SPLIT).unwrap()
     ));
-    let known = planner.known(&frame, &profile, &SPLIT).unwrap();
+    let known = planner.cached_plan(&frame, &profile, &SPLIT).unwrap();
     assert!(Arc::ptr_eq(&plan, &known));
     let end: PassId = frame.pass_named("end").unwrap();
     let toggled = frame.without_pass(end).unwrap();

@@ -41,8 +41,8 @@ fn run(gpu: &mut Gpu, bound: &mut BoundFrame, frame: &Frame) -> tileheap::Result
 }
 
 fn run_twice(gpu: &mut Gpu, frame: &Frame) -> tileheap::Result<()> {
-    let plan = gpu.tile().plan(frame, &PlanOptions::default())?;
-    let mut bound = gpu.tile().bind(&plan)?;
+    let plan = gpu.runtime().plan(frame, &PlanOptions::default())?;
+    let mut bound = gpu.runtime().bind(&plan)?;
     let ran = run(gpu, &mut bound, frame).and_then(|()| run(gpu, &mut bound, frame));
     // SAFETY: every submitted frame was waited for.
     unsafe { bound.destroy() };

@@ -89,7 +89,7 @@ fn without_failures_nothing_is_amiss() {
     for (way, config, without) in ways() {
         let rig = Rig::new(config, without);
         live(&rig).unwrap_or_else(|error| panic!("{way}: {error}"));
-        assert_eq!(rig.amiss(), [""; 0], "{way}");
+        assert_eq!(rig.problems(), [""; 0], "{way}");
     }
 }
 
@@ -106,7 +106,7 @@ fn live_with_failure(rig: &Rig) -> Option<(&'static str, Vec<String>)> {
         outcome.expect("nothing failed");
         return None;
     };
-    let mut wrong = rig.amiss();
+    let mut wrong = rig.problems();
     match outcome {
         // Names are only for debugging; the next call reports a lost device.
         _ if function == "vkSetDebugUtilsObjectNameEXT" => {}
@@ -185,7 +185,7 @@ fn detection_names_the_missing_link() {
         (|tile| tile.command = false, &[M::Function]),
     ];
     for (change, missing) in cases {
-        let mut tile = Tile::whole();
+        let mut tile = Tile::supported();
         change(&mut tile);
         let case = format!("{tile:?}");
         let config = Config {
@@ -194,7 +194,7 @@ fn detection_names_the_missing_link() {
         };
         let rig = Rig::new(config, Capabilities::empty());
         let runtime = rig.runtime().unwrap();
-        assert_eq!(runtime.missing(), missing, "{case}");
+        assert_eq!(runtime.missing_requirements(), missing, "{case}");
         assert_eq!(runtime.profile().tile.is_some(), missing.is_empty(), "{case}");
         assert_eq!(
             runtime.capabilities().contains(Capabilities::TILE_MEMORY),
@@ -204,7 +204,7 @@ fn detection_names_the_missing_link() {
         // The frame runs without the missing capabilities.
         bind_and_run(&rig, &runtime).unwrap_or_else(|error| panic!("{case}: {error}"));
         on_fake!(runtime.destroy());
-        assert_eq!(rig.amiss(), [""; 0], "{case}");
+        assert_eq!(rig.problems(), [""; 0], "{case}");
     }
 }
 
@@ -240,7 +240,7 @@ fn an_emulated_heap_is_told_from_a_real_one() {
     let emulated = Config {
         tile: Tile {
             emulated: true,
-            ..Tile::whole()
+            ..Tile::supported()
         },
         ..Config::modern()
     };
@@ -257,7 +257,7 @@ fn an_emulated_heap_is_told_from_a_real_one() {
         let version = config.api_version;
         let (_driver, instance, physical) = instance(config);
         let support = on_fake!(DeviceSupport::query(&instance, physical, version)).unwrap();
-        assert_eq!(support.missing(), []);
+        assert_eq!(support.missing_requirements(), []);
         assert_eq!(support.emulator(), expected);
         let said = support.profile().source.contains("emulated by fake emulator");
         assert_eq!(said, expected.is_some());
@@ -268,10 +268,10 @@ fn an_emulated_heap_is_told_from_a_real_one() {
 fn a_feature_left_off_is_said_and_done_without() {
     let rig = Rig::new(Config::modern(), Capabilities::TILE_MEMORY);
     let runtime = rig.runtime().unwrap();
-    assert_eq!(runtime.missing(), [MissingRequirement::NotEnabled]);
+    assert_eq!(runtime.missing_requirements(), [MissingRequirement::NotEnabled]);
     bind_and_run(&rig, &runtime).unwrap();
     on_fake!(runtime.destroy());
-    assert_eq!(rig.amiss(), [""; 0]);
+    assert_eq!(rig.problems(), [""; 0]);
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn a_refused_format_is_said_by_name() {
         "{error}"
     );
     on_fake!(runtime.destroy());
-    assert_eq!(rig.amiss(), [""; 0]);
+    assert_eq!(rig.problems(), [""; 0]);
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn frames_that_present_need_the_extension() {
             ..Config::modern()
         });
         let context = Context::on(driver.entry(), &ContextDesc::default()).unwrap();
-        let planned = context.tile().plan(&frame, &PlanOptions::default());
+        let planned = context.runtime().plan(&frame, &PlanOptions::default());
         match planned {
             Ok(_) => assert!(is_listed),
             Err(error) => {
@@ -400,7 +400,7 @@ fn enabling_doubles_nothing() {
         ..DeviceDesc::default()
     };
     let tile = on_fake!(Device::new(&instance, physical, &device, &support, desc)).unwrap();
-    assert!(tile.missing().is_empty());
+    assert!(tile.missing_requirements().is_empty());
     let plan = tile.plan(&runtime_rig::describe().frame, &PlanOptions::default());
     let text = tile.bind(&plan.unwrap()).expect_err("no queue").to_string();
     assert!(text.contains("DeviceDesc::queues"), "{text}");

@@ -15,4 +15,5 @@ mod tile_path;
 
 /// Counts each thread's allocations; those of the fake driver do not count.
 #[global_allocator]
-static ALLOCATOR: tileheap_testkit::counting::Counting = tileheap_testkit::counting::Counting;
+static ALLOCATOR: tileheap_testkit::counting::CountingAllocator =
+    tileheap_testkit::counting::CountingAllocator;

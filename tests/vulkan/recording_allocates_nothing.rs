@@ -12,9 +12,9 @@ fn allocations(config: Config) -> Vec<usize> {
     let mut bound = rig.bind(&PlanOptions::default());
     let mut counts = Vec::with_capacity(10);
     for _ in 0..10 {
-        let before = counting::so_far();
+        let before = counting::allocation_count();
         rig.run(&mut bound);
-        counts.push(counting::so_far() - before);
+        counts.push(counting::allocation_count() - before);
     }
     counts
 }

@@ -30,7 +30,7 @@ unsafe extern "system" fn collect(
 /// Requests no layer: the environment of `scripts/run-in-testbed.sh` enables one in every program.
 #[test]
 fn the_layer_sees_every_program() {
-    if !validation::wanted() {
+    if !validation::is_requested() {
         return support::skip("the run is not validated: TILEHEAP_VALIDATE=1 is not set");
     }
     // SAFETY: the library found is a Vulkan loader.

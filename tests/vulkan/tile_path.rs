@@ -171,7 +171,7 @@ fn tile_memory_is_bound_before_it_is_needed_and_by_identity() {
             assert_eq!(rig.driver.violations(), [""; 0]);
             on_fake!(bound.destroy());
             on_fake!(runtime.destroy());
-            assert_eq!(rig.amiss(), [""; 0]);
+            assert_eq!(rig.problems(), [""; 0]);
         }
     }
 }
@@ -234,7 +234,7 @@ fn ordinary_memory_never_comes_from_a_tile_type() {
                 let config = Config {
                     tile: Tile {
                         type_first,
-                        ..Tile::whole()
+                        ..Tile::supported()
                     },
                     lazy: true,
                     ..base.clone()
@@ -289,7 +289,7 @@ fn a_retired_plan_outlives_its_frames_and_no_longer() {
         rig.driver.clear_journal();
         assert_eq!(runtime.collect().unwrap(), 0);
         on_fake!(runtime.destroy());
-        assert_eq!(rig.amiss(), [""; 0]);
+        assert_eq!(rig.problems(), [""; 0]);
         goes_in_order(&rig.driver.journal());
     }
 }

@@ -167,7 +167,7 @@ impl ArrangementRows {
             passes.push(ArrangedPass {
                 described: Run::new(first, described.len() as u32),
                 strip: strip.map_or(0, |strip| strip.number),
-                strip_count: strip.map_or(1, |strip| strip.of),
+                strip_count: strip.map_or(1, |strip| strip.count),
                 area: strip.map_or(vk::Rect2D::default(), |strip| strip.area),
                 origin: strip.map_or(vk::Offset2D::default(), |strip| strip.origin),
                 halo: strip.map_or(0, |strip| strip.halo),

@@ -395,7 +395,7 @@ fn access<'a>(
         return Err(unused("measuredSavings", "TH_ACCESS_FLAG_MEASURED"));
     }
     let (reads, writes) = match (has(AccessFlag::Read), has(AccessFlag::Write)) {
-        (false, false) => usual(kind, desc.load_op)?,
+        (false, false) => default_access(kind, desc.load_op)?,
         named => named,
     };
     let load_op = load_op(desc, kind, resource, (reads, writes))?;
@@ -433,7 +433,7 @@ fn access<'a>(
 }
 
 /// Returns whether an access without flags reads, and whether it writes.
-fn usual(kind: AccessKind, load_op: vk::AttachmentLoadOp) -> Result<(bool, bool), Fault> {
+fn default_access(kind: AccessKind, load_op: vk::AttachmentLoadOp) -> Result<(bool, bool), Fault> {
     Ok(match kind {
         AccessKind::ResolveAttachment | AccessKind::TransferDestination => (false, true),
         AccessKind::ColorAttachment | AccessKind::DepthStencilAttachment => {

@@ -366,7 +366,7 @@ fn words(device: &Device) -> String {
     match profile.tile {
         Some(tile) => line("tile memory", format!("{} in heap {}", tile.size, tile.heap)),
         None => {
-            for missing in device.missing() {
+            for missing in device.missing_requirements() {
                 line("no tile memory", missing.to_string());
             }
         }

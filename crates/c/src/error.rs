@@ -31,7 +31,7 @@ impl ErrorObject {
     pub(crate) fn set(error: ErrorHandle, function: &str, fault: &Fault) {
         if let Ok(Some(object)) = error.get_if_any("error") {
             *object.last.lock().unwrap_or_else(PoisonError::into_inner) = Failure {
-                message: fault.told(function),
+                message: fault.message_from(function),
                 rule: fault.rule,
                 result: fault.result,
             };

@@ -310,7 +310,7 @@ impl Lowering {
             ));
         }
         let declared = situation.queues.declared().iter();
-        if !queues.are(declared.map(|index| situation.queues.queue(*index))) {
+        if !queues.equals(declared.map(|index| situation.queues.queue(*index))) {
             return Err(Fault::argument(
                 "the previous tables were lowered for other queues: set previous to null for the first frame on these queues",
             ));
@@ -330,7 +330,7 @@ impl Lowering {
 fn first(queues: &Queues, declared: usize, spare: Option<LoweringDesc>) -> LoweringDesc {
     let Some(mut first) = spare.filter(|spare| {
         let known = spare.queues.declared().iter();
-        known.len() == declared && queues.are(known.map(|index| spare.queues.queue(*index)))
+        known.len() == declared && queues.equals(known.map(|index| spare.queues.queue(*index)))
     }) else {
         return LoweringDesc::first(queues.on_device(declared));
     };

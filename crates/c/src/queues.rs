@@ -47,7 +47,7 @@ impl Queues {
     }
 
     /// Returns `true` if the queues equal `known`, in the order of the declared queues.
-    pub(crate) fn are(&self, known: impl ExactSizeIterator<Item = FamilyQueue>) -> bool {
+    pub(crate) fn equals(&self, known: impl ExactSizeIterator<Item = FamilyQueue>) -> bool {
         let declared = known.len();
         self.iter(declared).eq(known)
     }

@@ -258,7 +258,7 @@ pub unsafe extern "C" fn submit_frame_with(
                 row.submits = call.batches.as_ptr().cast();
                 make(&row)
             } else {
-                call.with_older(|older| {
+                call.with_submit_infos(|older| {
                     row.older_submits = older.as_ptr().cast();
                     make(&row)
                 })

@@ -158,7 +158,7 @@ impl Fault {
 
     /// The complete message of a fault of `function`.
     #[cold]
-    pub(crate) fn told(&self, function: &str) -> String {
+    pub(crate) fn message_from(&self, function: &str) -> String {
         if self.is_of_rust {
             return self.message.clone();
         }
@@ -195,7 +195,7 @@ impl<E: Into<tileheap::Error>> From<E> for Fault {
 
 #[cold]
 fn of_library(error: tileheap::Error) -> Fault {
-    let mut fault = Fault::new(status_of(&error), with_c_names(in_full(&error)));
+    let mut fault = Fault::new(status_of(&error), with_c_names(with_causes(&error)));
     fault.is_of_rust = true;
     fault.rule = error.invalid_usage().map_or("", |broken| broken.rule);
     if let tileheap::Error::Runtime(RuntimeError::Vulkan { result, .. }) = error {
@@ -281,7 +281,7 @@ fn with_c_names(mut message: String) -> String {
 }
 
 /// An error with all of its causes, on one line.
-fn in_full(error: &dyn std::error::Error) -> String {
+fn with_causes(error: &dyn std::error::Error) -> String {
     let mut message = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

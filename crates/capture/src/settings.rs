@@ -131,7 +131,7 @@ impl FrameBoundaryRule {
 pub(crate) struct Settings {
     pub(crate) folder: PathBuf,
     pub(crate) frames: FrameRule,
-    pub(crate) border: FrameBoundaryRule,
+    pub(crate) boundary: FrameBoundaryRule,
     /// True if passes are timed.
     pub(crate) timestamps: bool,
 }
@@ -152,7 +152,7 @@ impl Settings {
                 format!("setting {FRAMES} is `{text}`: expected a frame `N`, a range of frames `N..M`, or `heaviest:N`")
             })?,
         };
-        let border = match of(BORDER) {
+        let boundary = match of(BORDER) {
             None => FrameBoundaryRule::Present,
             Some(text) => border(&text).ok_or_else(|| {
                 format!(
@@ -172,7 +172,7 @@ impl Settings {
         Ok(Some(Settings {
             folder,
             frames,
-            border,
+            boundary,
             timestamps,
         }))
     }
@@ -237,7 +237,7 @@ mod tests {
         ];
         let settings = read(&given).unwrap().unwrap();
         assert_eq!(
-            (settings.frames, settings.border, settings.timestamps),
+            (settings.frames, settings.boundary, settings.timestamps),
             (FrameRule::Range(3..5), FrameBoundaryRule::Submits(4), true)
         );
         for (given, expected) in [

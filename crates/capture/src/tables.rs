@@ -7,24 +7,29 @@ use ash::vk;
 /// `vkCmdEndRendering2KHR` and other commands that ash 0.38 lacks, which take a command buffer and a structure.
 pub(crate) type WithInfo = unsafe extern "system" fn(vk::CommandBuffer, *const c_void);
 /// `vkCmdExecuteGeneratedCommandsEXT`, which ash 0.38 lacks.
-pub(crate) type Executes = unsafe extern "system" fn(vk::CommandBuffer, vk::Bool32, *const c_void);
+pub(crate) type ExecuteGeneratedCommands =
+    unsafe extern "system" fn(vk::CommandBuffer, vk::Bool32, *const c_void);
 /// `vkCmdPreprocessGeneratedCommandsEXT`, which ash 0.38 lacks.
-pub(crate) type Preprocesses = unsafe extern "system" fn(vk::CommandBuffer, *const c_void, vk::CommandBuffer);
+pub(crate) type PreprocessGeneratedCommands =
+    unsafe extern "system" fn(vk::CommandBuffer, *const c_void, vk::CommandBuffer);
 /// `vkCmdBeginTransformFeedback2EXT` and its counterpart, which ash 0.38 lacks: the first index, the number of structures, and the structures.
 pub(crate) type WithInfos = unsafe extern "system" fn(vk::CommandBuffer, u32, u32, *const c_void);
 /// `vkCmdDrawIndirectByteCount2EXT`, which ash 0.38 lacks.
-pub(crate) type ByteCount = unsafe extern "system" fn(vk::CommandBuffer, u32, u32, *const c_void, u32, u32);
+pub(crate) type DrawIndirectByteCount =
+    unsafe extern "system" fn(vk::CommandBuffer, u32, u32, *const c_void, u32, u32);
 /// `vkCmdDecompressMemoryIndirectCountEXT`, which ash 0.38 lacks.
-pub(crate) type DecompressesCount = unsafe extern "system" fn(vk::CommandBuffer, u64, u64, u64, u32, u32);
+pub(crate) type DecompressMemoryIndirectCount =
+    unsafe extern "system" fn(vk::CommandBuffer, u64, u64, u64, u32, u32);
 /// `vkCmdConvertCooperativeVectorMatrixNV`, which ash 0.38 lacks.
-pub(crate) type Converts = unsafe extern "system" fn(vk::CommandBuffer, u32, *const c_void);
+pub(crate) type ConvertCooperativeVectorMatrix =
+    unsafe extern "system" fn(vk::CommandBuffer, u32, *const c_void);
 /// `vkCmdUpdateMemoryKHR`, which ash 0.38 lacks.
-pub(crate) type Updates =
+pub(crate) type UpdateMemory =
     unsafe extern "system" fn(vk::CommandBuffer, *const c_void, u32, vk::DeviceSize, *const c_void);
 /// `vkCmdFillMemoryKHR`, which ash 0.38 lacks.
-pub(crate) type Fills = unsafe extern "system" fn(vk::CommandBuffer, *const c_void, u32, u32);
+pub(crate) type FillMemory = unsafe extern "system" fn(vk::CommandBuffer, *const c_void, u32, u32);
 /// `vkCmdCopyQueryPoolResultsToMemoryKHR`, which ash 0.38 lacks.
-pub(crate) type CopiesQueries = unsafe extern "system" fn(
+pub(crate) type CopyQueryResultsToMemory = unsafe extern "system" fn(
     vk::CommandBuffer,
     vk::QueryPool,
     u32,
@@ -34,15 +39,15 @@ pub(crate) type CopiesQueries = unsafe extern "system" fn(
     vk::QueryResultFlags,
 );
 /// `vkCmdCopyGpaSessionResultsAMD`, which ash 0.38 lacks.
-pub(crate) type CopiesSession = unsafe extern "system" fn(vk::CommandBuffer, u64);
+pub(crate) type CopyGpaSessionResults = unsafe extern "system" fn(vk::CommandBuffer, u64);
 /// `vkCmdDispatchGraphAMDX` and its indirect variant, with the size of the scratch memory.
-pub(crate) type DispatchesGraph = unsafe extern "system" fn(vk::CommandBuffer, u64, u64, *const c_void);
+pub(crate) type DispatchGraph = unsafe extern "system" fn(vk::CommandBuffer, u64, u64, *const c_void);
 /// `vkCmdDispatchGraphIndirectCountAMDX`: the counts are given by address.
-pub(crate) type DispatchesGraphCount = unsafe extern "system" fn(vk::CommandBuffer, u64, u64, u64);
+pub(crate) type DispatchGraphIndirectCount = unsafe extern "system" fn(vk::CommandBuffer, u64, u64, u64);
 /// `vkCmdInitializeGraphScratchMemoryAMDX`, with the pipeline and the size of the scratch memory.
-pub(crate) type InitializesGraph = unsafe extern "system" fn(vk::CommandBuffer, u64, u64, u64);
+pub(crate) type InitializeGraphScratchMemory = unsafe extern "system" fn(vk::CommandBuffer, u64, u64, u64);
 /// `vkCmdDispatchDataGraphARM`, which ash 0.38 lacks: a handle and a structure.
-pub(crate) type OfSession = unsafe extern "system" fn(vk::CommandBuffer, u64, *const c_void);
+pub(crate) type DispatchDataGraph = unsafe extern "system" fn(vk::CommandBuffer, u64, *const c_void);
 
 tileheap_layer::command_table! {
     /// Instance commands of the next layer.

@@ -25,7 +25,7 @@ struct Document {
 const FORMAT: &str = "tileheap-certificate";
 
 /// Returns true if a document is a certificate.
-pub(crate) fn is_one(text: &str) -> bool {
+pub(crate) fn is_certificate(text: &str) -> bool {
     #[derive(Deserialize)]
     struct Header {
         format: String,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tileheap::units::Bytes;
 use tileheap_capture::check::finding::CheckReport;
-use tileheap_json::{LARGEST, largest};
+use tileheap_json::{MAX_INTEGER, largest_integer};
 use tileheap_tensor::Graph;
 use tileheap_tensor::plan::{Placement, Region};
 
@@ -26,9 +26,9 @@ pub(crate) trait Document: DeserializeOwned {
 /// The problem and its place.
 pub(crate) fn read<T: Document>(text: &str) -> Result<T, String> {
     let document = tileheap_json::read(text, T::FORMAT, T::VERSION).map_err(|error| error.to_string())?;
-    let largest = serde_json::from_str(text).map_or(0, |value| largest(&value));
-    if largest > LARGEST {
-        return Err(format!("the number {largest} exceeds the limit of {LARGEST}"));
+    let largest = serde_json::from_str(text).map_or(0, |value| largest_integer(&value));
+    if largest > MAX_INTEGER {
+        return Err(format!("the number {largest} exceeds the limit of {MAX_INTEGER}"));
     }
     Ok(document)
 }
@@ -63,7 +63,7 @@ pub(crate) struct Replay {
     /// The number of requests in each frame.
     pub(crate) frame_uses: Vec<u64>,
     /// A lower bound on the traffic of any policy.
-    pub(crate) lower_bound: Option<Levels>,
+    pub(crate) lower_bound: Option<TrafficStatistics>,
     pub(crate) policies: Vec<Policy>,
 }
 
@@ -74,7 +74,7 @@ impl Document for Replay {
 
 /// The mean, the 99th percentile and the maximum of bytes per frame.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct Levels {
+pub(crate) struct TrafficStatistics {
     pub(crate) mean: u64,
     pub(crate) p99: u64,
     pub(crate) max: u64,
@@ -85,7 +85,7 @@ pub(crate) struct Levels {
 pub(crate) struct Policy {
     pub(crate) policy: String,
     /// Bytes uploaded or bypassed per frame.
-    pub(crate) traffic: Levels,
+    pub(crate) traffic: TrafficStatistics,
     pub(crate) hits: u64,
     pub(crate) uploads: u64,
     pub(crate) bypasses: u64,
@@ -186,7 +186,7 @@ pub(crate) struct Tensors {
     /// The step with the most live bytes.
     pub(crate) peak: Option<usize>,
     pub(crate) tensors: Vec<Tensor>,
-    pub(crate) strategies: Vec<Compared>,
+    pub(crate) strategies: Vec<StrategyResult>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) on_chip: Vec<OnChip>,
     pub(crate) notes: Vec<String>,
@@ -333,7 +333,7 @@ impl TensorLocation {
 /// The bytes that a strategy needs, or its error.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Compared {
+pub(crate) enum StrategyResult {
     Planned {
         strategy: String,
         size: u64,
@@ -345,10 +345,10 @@ pub(crate) enum Compared {
     },
 }
 
-impl Compared {
+impl StrategyResult {
     pub(crate) fn strategy(&self) -> &str {
         match self {
-            Compared::Planned { strategy, .. } | Compared::Failed { strategy, .. } => strategy,
+            StrategyResult::Planned { strategy, .. } | StrategyResult::Failed { strategy, .. } => strategy,
         }
     }
 }
@@ -423,8 +423,8 @@ impl Trace {
 
     fn read_event(&mut self, line: &str) -> Result<(), String> {
         let mut event: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
-        if largest(&event) > LARGEST {
-            return Err(format!("a number exceeds the limit of {LARGEST}"));
+        if largest_integer(&event) > MAX_INTEGER {
+            return Err(format!("a number exceeds the limit of {MAX_INTEGER}"));
         }
         if event["event"] == "end" {
             let counts = serde_json::from_value(event["messages"].take());

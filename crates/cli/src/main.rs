@@ -19,7 +19,7 @@ mod findings;
 mod frames;
 mod input;
 mod interrupt;
-mod layered;
+mod layers;
 mod networks;
 mod output;
 mod pools;

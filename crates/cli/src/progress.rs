@@ -8,7 +8,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// The time after which progress is shown.
-const PATIENCE: Duration = Duration::from_secs(1);
+const DELAY: Duration = Duration::from_secs(1);
 
 /// A line that names the operation, with a bar if its length is known.
 pub(crate) struct Progress {
@@ -32,7 +32,7 @@ impl Progress {
         let shown = bar.clone();
         let waits = std::thread::spawn(move || {
             // A disconnected channel also means the end.
-            if done.recv_timeout(PATIENCE) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            if done.recv_timeout(DELAY) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
                 shown.set_draw_target(ProgressDrawTarget::stderr());
                 shown.enable_steady_tick(Duration::from_millis(120));
             }

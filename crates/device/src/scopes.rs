@@ -43,7 +43,7 @@ const PIPELINES: [&[S]; 4] = [
 ];
 
 /// The stage that reads fragment density maps: before the early fragment tests, and unordered with other graphics stages.
-const DENSITY: S = S::FRAGMENT_DENSITY_PROCESS_EXT;
+const FRAGMENT_DENSITY: S = S::FRAGMENT_DENSITY_PROCESS_EXT;
 
 /// The graphics stages that have no position in the logical order of stages.
 const UNORDERED: S = S::from_raw(
@@ -141,7 +141,7 @@ pub const PERFORMERS: [(A, S); 33] = [
         A::FRAGMENT_SHADING_RATE_ATTACHMENT_READ_KHR,
         S::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR,
     ),
-    (A::FRAGMENT_DENSITY_MAP_READ_EXT, DENSITY),
+    (A::FRAGMENT_DENSITY_MAP_READ_EXT, FRAGMENT_DENSITY),
     (A::CONDITIONAL_RENDERING_READ_EXT, S::CONDITIONAL_RENDERING_EXT),
     (A::TRANSFORM_FEEDBACK_WRITE_EXT, S::TRANSFORM_FEEDBACK_EXT),
     (
@@ -182,9 +182,9 @@ pub const WRITES: A = A::from_raw(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExpandedScope {
     /// The stages of the execution scope, including the logically earlier (or later) ones.
-    pub execution: S,
+    pub execution_stages: S,
     /// The stages of the access scope: only those that the mask names.
-    pub named: S,
+    pub access_stages: S,
     /// The accesses of the access scope.
     pub access: A,
 }
@@ -202,14 +202,14 @@ impl ExpandedScope {
 
     /// Creates a scope. `end` is the stage, `BOTTOM_OF_PIPE` or `TOP_OF_PIPE`, that stands for all commands in this
     /// scope.
-    fn new(stages: S, access: A, mut execution: S, end: S) -> ExpandedScope {
+    fn new(stages: S, access: A, mut execution_stages: S, end: S) -> ExpandedScope {
         if stages.contains(end) {
-            execution |= EVERYTHING;
+            execution_stages |= EVERYTHING;
         }
-        let (named, access) = (expand(stages), expand_access(access));
+        let (access_stages, access) = (expand(stages), expand_access(access));
         ExpandedScope {
-            execution,
-            named,
+            execution_stages,
+            access_stages,
             access,
         }
     }
@@ -261,7 +261,7 @@ pub fn unperformed(stages: S, access: A) -> Option<A> {
 }
 
 /// Video and optical flow stages, each with the capability that a queue needs to support it.
-const OF_OTHER_QUEUES: [(S, vk::QueueFlags); 3] = [
+const NON_GRAPHICS_STAGES: [(S, vk::QueueFlags); 3] = [
     (S::VIDEO_DECODE_KHR, vk::QueueFlags::VIDEO_DECODE_KHR),
     (S::VIDEO_ENCODE_KHR, vk::QueueFlags::VIDEO_ENCODE_KHR),
     (S::OPTICAL_FLOW_NV, vk::QueueFlags::OPTICAL_FLOW_NV),
@@ -284,7 +284,7 @@ pub fn unsupported(stages: S, capabilities: vk::QueueFlags) -> Option<S> {
     }
     let mut known =
         supported | GRAPHICS | S::ALL_GRAPHICS | S::VERTEX_INPUT | S::PRE_RASTERIZATION_SHADERS | SHADERS;
-    for (stage, capability) in OF_OTHER_QUEUES {
+    for (stage, capability) in NON_GRAPHICS_STAGES {
         known |= stage;
         if capabilities.contains(capability) {
             supported |= stage;
@@ -300,7 +300,7 @@ const EVERYTHING: S = S::from_raw(!with(COMPOSITE, S::HOST).as_raw());
 
 /// The stages that `ALL_GRAPHICS` stands for.
 const GRAPHICS: S = with(
-    with(DENSITY, UNORDERED),
+    with(FRAGMENT_DENSITY, UNORDERED),
     with(union(PIPELINES[0]), union(PIPELINES[1])),
 );
 
@@ -320,7 +320,7 @@ fn earlier(stages: S) -> S {
     let all = before.fold(stages, |all, &stage| all | stage);
     let tests = FRAGMENT_TESTS | S::FRAGMENT_SHADER | S::COLOR_ATTACHMENT_OUTPUT;
     if stages.intersects(tests) {
-        all | DENSITY
+        all | FRAGMENT_DENSITY
     } else {
         all
     }
@@ -329,7 +329,7 @@ fn earlier(stages: S) -> S {
 /// `stages` plus all stages that are logically later in some pipeline.
 fn later(stages: S) -> S {
     // The density map is read before early fragment tests, which the primitive pipeline has.
-    let known = if stages.contains(DENSITY) {
+    let known = if stages.contains(FRAGMENT_DENSITY) {
         stages | S::EARLY_FRAGMENT_TESTS
     } else {
         stages
@@ -391,34 +391,37 @@ mod tests {
         let source = ExpandedScope::source(S::FRAGMENT_SHADER, A::SHADER_STORAGE_WRITE);
         assert!(
             source
-                .execution
+                .execution_stages
                 .contains(S::VERTEX_SHADER | S::EARLY_FRAGMENT_TESTS)
         );
         assert!(
             !source
-                .execution
+                .execution_stages
                 .intersects(S::LATE_FRAGMENT_TESTS | S::COMPUTE_SHADER | S::COPY)
         );
-        assert_eq!(source.named, S::FRAGMENT_SHADER);
+        assert_eq!(source.access_stages, S::FRAGMENT_SHADER);
         let destination = ExpandedScope::destination(S::FRAGMENT_SHADER, A::SHADER_READ);
-        assert!(destination.execution.contains(S::COLOR_ATTACHMENT_OUTPUT));
-        assert!(!destination.execution.contains(S::VERTEX_SHADER));
+        assert!(destination.execution_stages.contains(S::COLOR_ATTACHMENT_OUTPUT));
+        assert!(!destination.execution_stages.contains(S::VERTEX_SHADER));
         assert_eq!(destination.access, SHADER_READS);
     }
 
     #[test]
     fn top_and_bottom_of_pipe_are_all_commands_or_none() {
-        assert_eq!(ExpandedScope::source(S::TOP_OF_PIPE, A::NONE).execution, S::NONE);
         assert_eq!(
-            ExpandedScope::destination(S::BOTTOM_OF_PIPE, A::NONE).execution,
+            ExpandedScope::source(S::TOP_OF_PIPE, A::NONE).execution_stages,
+            S::NONE
+        );
+        assert_eq!(
+            ExpandedScope::destination(S::BOTTOM_OF_PIPE, A::NONE).execution_stages,
             S::NONE
         );
         let all = ExpandedScope::destination(S::TOP_OF_PIPE, A::NONE);
         assert!(
-            all.execution
+            all.execution_stages
                 .contains(S::COPY | S::COMPUTE_SHADER | S::COLOR_ATTACHMENT_OUTPUT)
         );
-        assert_eq!(all.named, S::NONE);
+        assert_eq!(all.access_stages, S::NONE);
     }
 
     #[test]

@@ -80,15 +80,15 @@ pub fn write<T: Serialize>(document: &T) -> String {
 
 /// The largest integer that a document may contain: 8 TiB. A resource has at most 1 TiB, a frame at most 2^20 items of each kind,
 /// and sums of a million such numbers do not overflow.
-pub const LARGEST: u64 = 1 << 43;
+pub const MAX_INTEGER: u64 = 1 << 43;
 
 /// The largest integer in a document; 0 if there is none.
-pub fn largest(value: &serde_json::Value) -> u64 {
+pub fn largest_integer(value: &serde_json::Value) -> u64 {
     use serde_json::Value;
     match value {
         Value::Number(number) => number.as_u64().unwrap_or(0),
-        Value::Array(elements) => elements.iter().map(largest).max().unwrap_or(0),
-        Value::Object(fields) => fields.values().map(largest).max().unwrap_or(0),
+        Value::Array(elements) => elements.iter().map(largest_integer).max().unwrap_or(0),
+        Value::Object(fields) => fields.values().map(largest_integer).max().unwrap_or(0),
         _ => 0,
     }
 }
@@ -162,11 +162,11 @@ fn parse_any<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxError> {
         Ok(document) => return Ok(document),
         Err(error) => error,
     };
-    Err(in_place(text, &error))
+    Err(with_path(text, &error))
 }
 
 /// Converts an error of `serde_json`, and adds its path in the text.
-fn in_place(text: &str, error: &serde_json::Error) -> JsonSyntaxError {
+fn with_path(text: &str, error: &serde_json::Error) -> JsonSyntaxError {
     let (line, column) = (error.line(), error.column());
     let mut problem = error.to_string();
     // The message must not repeat the position, which comes first.

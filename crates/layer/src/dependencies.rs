@@ -27,11 +27,11 @@ pub enum DependencyMemory {
 #[derive(Clone, Copy, Debug)]
 pub struct Dependency {
     /// The stages of the first scope.
-    pub src: S,
+    pub src_stages: S,
     /// Accesses that are made available.
     pub src_access: A,
     /// The stages of the second scope.
-    pub dst: S,
+    pub dst_stages: S,
     /// Accesses to which memory is made visible.
     pub dst_access: A,
     /// The memory that the dependency applies to.
@@ -52,11 +52,11 @@ pub fn access_flags_2(access: vk::AccessFlags) -> A {
 }
 
 /// A dependency for all memory between two scopes.
-fn dependency((src, src_access): (S, A), (dst, dst_access): (S, A)) -> Dependency {
+fn dependency((src_stages, src_access): (S, A), (dst_stages, dst_access): (S, A)) -> Dependency {
     Dependency {
-        src,
+        src_stages,
         src_access,
-        dst,
+        dst_stages,
         dst_access,
         memory: DependencyMemory::All,
         families: (vk::QUEUE_FAMILY_IGNORED, vk::QUEUE_FAMILY_IGNORED),

@@ -97,7 +97,7 @@ fn each_of_entry(
 pub struct UpdateTemplate {
     entries: Vec<vk::DescriptorUpdateTemplateEntry>,
     /// The bind point of push descriptors; unused for sets.
-    pub point: vk::PipelineBindPoint,
+    pub bind_point: vk::PipelineBindPoint,
 }
 
 impl UpdateTemplate {
@@ -109,7 +109,7 @@ impl UpdateTemplate {
         );
         UpdateTemplate {
             entries: entries.to_vec(),
-            point: info.pipeline_bind_point,
+            bind_point: info.pipeline_bind_point,
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use tileheap_units::GOLDEN;
 
 /// Binary logarithm of the number of slots.
-const PLACES: u32 = 12;
+const SLOT_BITS: u32 = 12;
 
 /// `FREE` marks slots without an object, `BUSY` those that are being filled. Not valid handles, since handles are aligned or counted from low
 /// numbers.
@@ -24,7 +24,7 @@ struct TableSlot<T> {
 ///
 /// A slot belongs to a handle from insertion to removal, so a caller that synchronizes both with its own use of the object, as Vulkan
 /// requires for handles, finds that object.
-pub struct HandleTable<T>([TableSlot<T>; 1 << PLACES]);
+pub struct HandleTable<T>([TableSlot<T>; 1 << SLOT_BITS]);
 
 impl<T> HandleTable<T> {
     /// Creates an empty table.
@@ -36,34 +36,34 @@ impl<T> HandleTable<T> {
                     handle: AtomicU64::new(FREE),
                     object: AtomicPtr::new(std::ptr::null_mut()),
                 }
-            }; 1 << PLACES],
+            }; 1 << SLOT_BITS],
         )
     }
 
     #[inline]
-    fn place(&self, handle: u64) -> &TableSlot<T> {
-        &self.0[(handle.wrapping_mul(GOLDEN) >> (u64::BITS - PLACES)) as usize]
+    fn slot(&self, handle: u64) -> &TableSlot<T> {
+        &self.0[(handle.wrapping_mul(GOLDEN) >> (u64::BITS - SLOT_BITS)) as usize]
     }
 
     /// Inserts an object, replacing one with the same handle; does nothing if another handle occupies the slot.
     pub fn insert(&self, handle: u64, object: *const T) {
-        let place = self.place(handle);
+        let slot = self.slot(handle);
         let takes = |from| {
-            let taken = place
+            let taken = slot
                 .handle
                 .compare_exchange(from, BUSY, Ordering::Acquire, Ordering::Relaxed);
             taken.is_ok()
         };
         if takes(FREE) || takes(handle) {
-            place.object.store(object.cast_mut(), Ordering::Relaxed);
-            place.handle.store(handle, Ordering::Release);
+            slot.object.store(object.cast_mut(), Ordering::Relaxed);
+            slot.handle.store(handle, Ordering::Release);
         }
     }
 
     /// Removes the object of a handle, if it is in the table.
     pub fn remove(&self, handle: u64) {
-        let (place, order) = (self.place(handle), Ordering::Relaxed);
-        let _of_another = place
+        let (slot, order) = (self.slot(handle), Ordering::Relaxed);
+        let _of_another = slot
             .handle
             .compare_exchange(handle, FREE, Ordering::Release, order);
     }
@@ -71,9 +71,9 @@ impl<T> HandleTable<T> {
     /// The address of the object of a handle; `None` if it is not in the table.
     #[inline]
     pub fn get(&self, handle: u64) -> Option<*const T> {
-        let place = self.place(handle);
-        let is_it = place.handle.load(Ordering::Acquire) == handle;
-        is_it.then(|| place.object.load(Ordering::Relaxed).cast_const())
+        let slot = self.slot(handle);
+        let is_it = slot.handle.load(Ordering::Acquire) == handle;
+        is_it.then(|| slot.object.load(Ordering::Relaxed).cast_const())
     }
 }
 
@@ -88,10 +88,10 @@ mod tests {
         objects.iter().for_each(|object| live.insert(*object, object));
         let is_found = |handle: &&u64| live.get(**handle) == Some(&raw const **handle);
         let (found, missed): (Vec<&u64>, Vec<&u64>) = objects.iter().partition(is_found);
-        assert!(found.len() > 1 << (PLACES - 1), "{}", found.len());
+        assert!(found.len() > 1 << (SLOT_BITS - 1), "{}", found.len());
         assert!(missed.iter().all(|handle| live.get(**handle).is_none()));
         let other = missed[0];
-        let shares = |first: &&&u64| std::ptr::eq(live.place(***first), live.place(*other));
+        let shares = |first: &&&u64| std::ptr::eq(live.slot(***first), live.slot(*other));
         let first = *found.iter().find(shares).expect("the one that has its place");
         live.insert(*other, other);
         assert!(is_found(&first), "its place is taken");

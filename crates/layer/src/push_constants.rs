@@ -6,7 +6,7 @@ use ash::vk;
 use tileheap_units::{GOLDEN, spread};
 
 /// Bytes per word.
-const WORD: usize = 4;
+const WORD_BYTES: usize = 4;
 
 /// Maximum number of words that are tracked: more than any driver supports.
 const MAX_WORDS: usize = 1 << 12;
@@ -21,17 +21,17 @@ pub struct PushConstants {
 impl PushConstants {
     /// Records bytes that are pushed for some stages, starting at an offset.
     pub fn push(&mut self, stages: vk::ShaderStageFlags, offset: u32, bytes: &[u8]) {
-        let first = offset as usize / WORD;
-        let is_known = stages.contains(vk::ShaderStageFlags::COMPUTE) && offset as usize % WORD == 0;
-        let end = first + bytes.len().div_ceil(WORD);
+        let first = offset as usize / WORD_BYTES;
+        let is_known = stages.contains(vk::ShaderStageFlags::COMPUTE) && offset as usize % WORD_BYTES == 0;
+        let end = first + bytes.len().div_ceil(WORD_BYTES);
         if end > MAX_WORDS {
             return self.words.clear();
         }
         if self.words.len() < end {
             self.words.resize(end, None);
         }
-        for (word, bytes) in self.words[first..].iter_mut().zip(bytes.chunks(WORD)) {
-            let bytes = <[u8; WORD]>::try_from(bytes).ok().filter(|_| is_known);
+        for (word, bytes) in self.words[first..].iter_mut().zip(bytes.chunks(WORD_BYTES)) {
+            let bytes = <[u8; WORD_BYTES]>::try_from(bytes).ok().filter(|_| is_known);
             *word = bytes.map(u32::from_ne_bytes);
         }
     }
@@ -73,7 +73,7 @@ impl PushedWords {
 }
 
 fn word(words: &[Option<u32>], offset: u32) -> Option<u32> {
-    let index = (offset as usize % WORD == 0).then_some(offset as usize / WORD)?;
+    let index = (offset as usize % WORD_BYTES == 0).then_some(offset as usize / WORD_BYTES)?;
     words.get(index).copied().flatten()
 }
 

@@ -17,7 +17,7 @@ pub struct RenderPassDesc {
     /// Source and destination subpasses, with the dependency between them.
     pub dependencies: Vec<(u32, u32, Dependency)>,
     /// Attachments with separate stencil layouts: the index, and the initial and the final stencil layout.
-    pub stencils: Vec<(u32, [vk::ImageLayout; 2])>,
+    pub stencil_layouts: Vec<(u32, [vk::ImageLayout; 2])>,
     /// The fragment density map attachment.
     pub density_map: Option<AttachmentReference>,
 }
@@ -31,15 +31,15 @@ pub struct Subpass {
     /// Color attachments.
     pub colors: Vec<AttachmentReference>,
     /// The depth/stencil attachment.
-    pub depth: Option<AttachmentReference>,
+    pub depth_stencil: Option<AttachmentReference>,
     /// Input attachments.
     pub inputs: Vec<AttachmentReference>,
     /// Pairs of a source attachment and a resolve target.
     pub resolves: Vec<(u32, AttachmentReference)>,
     /// The aspects of depth and stencil that have a resolve mode; empty if neither is resolved.
-    pub resolved: vk::ImageAspectFlags,
+    pub resolved_aspects: vk::ImageAspectFlags,
     /// Attachments with a separate stencil layout in the subpass, with that layout.
-    pub stencils: Vec<AttachmentReference>,
+    pub stencil_layouts: Vec<AttachmentReference>,
     /// The mask of the views that the subpass renders; 0 without multiview.
     pub view_mask: u32,
     /// The fragment shading rate attachment.
@@ -71,14 +71,14 @@ macro_rules! subpass {
         let unused = vk::ATTACHMENT_UNUSED;
         Subpass {
             colors: references!(colors).collect(),
-            depth,
+            depth_stencil: depth,
             inputs: references!(inputs).collect(),
             resolves: pairs
                 .chain(depths)
                 .filter(|(from, to)| *from != unused && to.0 != unused)
                 .collect(),
-            resolved: $resolved,
-            stencils: $stencils,
+            resolved_aspects: $resolved,
+            stencil_layouts: $stencils,
             view_mask: $view_mask,
             shading_rate: None,
         }
@@ -110,8 +110,8 @@ pub fn resolved_aspects(depth: vk::ResolveModeFlags, stencil: vk::ResolveModeFla
 impl Subpass {
     /// Returns the aspects that the resolve of a source attachment covers.
     pub fn resolved_from(&self, source: u32) -> vk::ImageAspectFlags {
-        match self.depth {
-            Some((depth, _)) if depth == source => self.resolved,
+        match self.depth_stencil {
+            Some((depth, _)) if depth == source => self.resolved_aspects,
             _ => vk::ImageAspectFlags::COLOR,
         }
     }
@@ -147,7 +147,7 @@ impl RenderPassDesc {
             dependencies: dependencies
                 .map(|one| (one.src_subpass, one.dst_subpass, of_subpass(one)))
                 .collect(),
-            stencils: Vec::new(),
+            stencil_layouts: Vec::new(),
             density_map: density_map(info.p_next),
         }
     }
@@ -200,7 +200,7 @@ impl RenderPassDesc {
             dependencies: dependencies
                 .map(|one| (one.src_subpass, one.dst_subpass, of_subpass2(one)))
                 .collect(),
-            stencils: own_stencils,
+            stencil_layouts: own_stencils,
             density_map: density_map(info.p_next),
         }
     }

@@ -47,7 +47,7 @@ fn sixteen_items() {
         let part = |hundredths: usize| times[times.len() * hundredths / 100];
         let with = [
             (kind.alignments, "alignments"),
-            (kind.odd, "bounds and groups"),
+            (kind.constraints, "bounds and groups"),
             (kind.pairs, "pairs"),
         ];
         let mut with: Vec<&str> = with.into_iter().filter(|of| of.0).map(|of| of.1).collect();

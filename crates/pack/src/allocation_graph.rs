@@ -149,8 +149,8 @@ impl AllocationGraph {
             if (into, out) != (size, size) {
                 return Err(Error::Flow {
                     item,
-                    into: Bytes(into),
-                    out: Bytes(out),
+                    inflow: Bytes(into),
+                    outflow: Bytes(out),
                     size: Bytes(size),
                 });
             }

@@ -80,15 +80,15 @@ impl ByBirth {
             while let Some(gone) = deaths.next_if(|&other| units[other].hull.end <= unit.hull.first) {
                 self.gaps.release(offsets[gone], offsets[gone] + units[gone].size);
             }
-            let rivals = unit.rivals.of(&problem.rivals);
+            let conflicts = unit.conflicts.of(&problem.unit_conflicts);
             offsets[index] = if unit.size == 0 {
                 0
-            } else if !rivals.is_empty() {
+            } else if !conflicts.is_empty() {
                 self.blocks.clear();
                 if unit.takes_bytes() {
                     self.blocks.extend(self.gaps.blocks());
                 }
-                problem.extend_with_rivals(&mut self.blocks, rivals, offsets);
+                problem.extend_with_conflicts(&mut self.blocks, conflicts, offsets);
                 self.blocks.compact_sort();
                 let offset = gap::choose(fit, self.blocks.iter().copied(), unit.size, unit.alignment);
                 if unit.takes_bytes() {

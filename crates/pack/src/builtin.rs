@@ -112,7 +112,7 @@ impl Strategy {
     }
 
     /// Runs the strategy, and writes the best offsets found to `search`.
-    fn pursue(self, packer: &mut Packer, problem: &Problem, search: &mut SearchState<'_>) {
+    fn run(self, packer: &mut Packer, problem: &Problem, search: &mut SearchState<'_>) {
         search.method = Some(self.name());
         match TABLE[self as usize].method {
             Method::Once(run) => {
@@ -137,7 +137,7 @@ impl PackingStrategy for Strategy {
     fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing) {
         match TABLE[*self as usize].method {
             Method::Once(run) => run(packer, problem),
-            _ => packer.improve(problem, |packer, search| self.pursue(packer, problem, search)),
+            _ => packer.improve(problem, |packer, search| self.run(packer, problem, search)),
         }
         packing.set(problem, &packer.rules.offsets);
     }
@@ -155,7 +155,7 @@ impl PackingStrategy for Strategy {
                 Method::Prove { rules_first } if goal == Goal::Within => {
                     return packer.prove_within(problem, rules_first, search);
                 }
-                _ => self.pursue(packer, problem, search),
+                _ => self.run(packer, problem, search),
             }
             false
         });

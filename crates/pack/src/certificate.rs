@@ -47,29 +47,29 @@ fn judge(problem: &Problem, certificate: &Certificate) -> Result<(), Certificate
     let (above, branches) = (certificate.above, &certificate.branches);
     let (task, root) = OrderTask::new(problem, &certificate.items, above)?;
     if branches.len() > 1 && task.bodies.len() > MAX_BODIES {
-        return Err(CertificateError::TooMany(task.bodies.len()));
+        return Err(CertificateError::TooManyItems(task.bodies.len()));
     }
     let mut open = vec![root];
     for (number, branch) in branches.iter().enumerate() {
-        let mut orders = open.pop().ok_or(CertificateError::Complete(number))?;
+        let mut orders = open.pop().ok_or(CertificateError::ExtraBranches(number))?;
         let is_end = task.excludes(&mut orders);
         if let Some((a, b)) = *branch {
             let body = |item| {
                 task.body_of(item)
-                    .ok_or(CertificateError::NotListed(number, item))
+                    .ok_or(CertificateError::UnlistedItem(number, item))
             };
             let (first, second) = (body(a)?, body(b)?);
-            if !task.meet(first, second) {
+            if !task.in_conflict(first, second) {
                 return Err(CertificateError::MayShare(number, a, b));
             }
             open.extend([orders.with(second, first), orders.with(first, second)]);
         } else if !is_end {
-            return Err(CertificateError::Open(number, above));
+            return Err(CertificateError::OpenLeaf(number, above));
         }
     }
     match open.is_empty() {
         true => Ok(()),
-        false => Err(CertificateError::Incomplete(branches.len())),
+        false => Err(CertificateError::MissingBranches(branches.len())),
     }
 }
 
@@ -119,7 +119,7 @@ impl OrderTask {
                 group(&index).and_then(|own| lists.iter().position(|list| group(&list[0]) == Some(own)));
             let place = own.unwrap_or(lists.len());
             if body_of.replace(place).is_some() {
-                return Err(CertificateError::Repeated(index));
+                return Err(CertificateError::DuplicateItem(index));
             }
             lists.resize(lists.len().max(place + 1), Vec::new());
             lists[place].push(index);
@@ -144,7 +144,7 @@ impl OrderTask {
     }
 
     /// Returns true if two bodies must not share bytes.
-    fn meet(&self, a: usize, b: usize) -> bool {
+    fn in_conflict(&self, a: usize, b: usize) -> bool {
         let mut cliques = self.cliques.iter();
         a != b && cliques.any(|clique| clique.contains(&a) && clique.contains(&b))
     }
@@ -159,7 +159,7 @@ impl OrderTask {
                 return true;
             }
             for body in 0..orders.below.len() {
-                self.lift_and_press(orders, body);
+                self.tighten_windows(orders, body);
                 if is_empty(orders) || orders.below[body] & 1 << body != 0 {
                     return true;
                 }
@@ -204,7 +204,7 @@ impl OrderTask {
     }
 
     /// Raises the lowest offset of a body above the bodies below it, and lowers its highest offset under those above it.
-    fn lift_and_press(&self, orders: &mut Orders, body: usize) {
+    fn tighten_windows(&self, orders: &mut Orders, body: usize) {
         let Body { size, alignment, .. } = self.bodies[body];
         let (mut low, mut high) = orders.windows[body];
         for clique in &self.cliques {

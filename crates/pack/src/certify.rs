@@ -44,15 +44,20 @@ pub fn certify(
     let mut find = |above: Bytes, known: Option<&Vec<u32>>| {
         let items = known
             .cloned()
-            .or_else(|| too_many(problem, above, budget, watch))?;
-        order(problem, above, items, budget, watch)
+            .or_else(|| infeasible_items(problem, above, budget, watch))?;
+        branch_on_orders(problem, above, items, budget, watch)
     };
     let found = above.and_then(|above| find(above, known));
     found.or_else(|| find(below(lower_bound(problem))?, None))
 }
 
 /// Finds items that cannot all be packed up to a limit.
-fn too_many(problem: &Problem, limit: Bytes, budget: Steps, watch: ProgressCallback<'_>) -> Option<Vec<u32>> {
+fn infeasible_items(
+    problem: &Problem,
+    limit: Bytes,
+    budget: Steps,
+    watch: ProgressCallback<'_>,
+) -> Option<Vec<u32>> {
     // A capacity of 2^64 - 1 means no capacity, and without one the search never proves that no packing exists.
     let capacity = limit.min(Bytes(u64::MAX - 1));
     let desc = problem.clone().into_desc().capacity(capacity);
@@ -62,7 +67,7 @@ fn too_many(problem: &Problem, limit: Bytes, budget: Steps, watch: ProgressCallb
 }
 
 /// Branches on the order of items until every branch is ruled out; `None` if the budget runs out first.
-fn order(
+fn branch_on_orders(
     problem: &Problem,
     above: Bytes,
     items: Vec<u32>,

@@ -114,14 +114,14 @@ pub enum Error {
     #[error("allocation graph: an edge names item {0}, but there are {1} items")]
     EdgeItem(u32, usize),
     /// An allocation graph that does not conserve bytes.
-    #[error("allocation graph: {} has {size}, but {into} flow in and {out} flow out", whose(*.item))]
+    #[error("allocation graph: {} has {size}, but {inflow} flow in and {outflow} flow out", whose(*.item))]
     Flow {
         /// The item; `None` for the block itself, which is the graph's source and sink.
         item: Option<u32>,
         /// Bytes that flow into the item, or into the sink.
-        into: Bytes,
+        inflow: Bytes,
         /// Bytes that flow out of the item, or out of the source.
-        out: Bytes,
+        outflow: Bytes,
         /// Size of the item or block.
         size: Bytes,
     },
@@ -146,25 +146,25 @@ pub enum CertificateError {
     UnknownItem(u32),
     /// An item that is listed twice.
     #[error("item {0} is listed twice")]
-    Repeated(u32),
+    DuplicateItem(u32),
     /// A branch on an item that is not listed.
     #[error("branch {0} is on item {1}, which the certificate does not list")]
-    NotListed(usize, u32),
+    UnlistedItem(usize, u32),
     /// A branch on two items that may share bytes.
     #[error("branch {0} is on items {1} and {2}, which may share bytes")]
     MayShare(usize, u32, u32),
     /// A tree with branches on more items than are supported.
     #[error("the branches order {0} items, but at most 128 are supported")]
-    TooMany(usize),
+    TooManyItems(usize),
     /// A leaf of the tree that does not rule out a packing of at most this height.
     #[error("branch {0} is a leaf, but does not rule out a packing of height {1} or less")]
-    Open(usize, Bytes),
+    OpenLeaf(usize, Bytes),
     /// A tree with missing branches.
     #[error("the tree is incomplete after {0} branches")]
-    Incomplete(usize),
+    MissingBranches(usize),
     /// Branches after the end of the tree.
     #[error("the tree is complete before branch {0}")]
-    Complete(usize),
+    ExtraBranches(usize),
 }
 
 impl Error {
@@ -223,9 +223,9 @@ impl Error {
             | Error::Overlap { a, b, .. }
             | Error::ConflictOverlap(a, b, ..)
             | Error::Certificate(CertificateError::MayShare(_, a, b)) => [Some(a), Some(b)],
-            Error::Certificate(CertificateError::Repeated(item) | CertificateError::NotListed(_, item)) => {
-                [Some(item), None]
-            }
+            Error::Certificate(
+                CertificateError::DuplicateItem(item) | CertificateError::UnlistedItem(_, item),
+            ) => [Some(item), None],
             _ => [self.item(), None],
         }
     }
@@ -252,8 +252,8 @@ mod tests {
         };
         let flow = Error::Flow {
             item: Some(0),
-            into: bytes,
-            out: bytes,
+            inflow: bytes,
+            outflow: bytes,
             size: bytes,
         };
         for (error, start) in [
@@ -273,7 +273,7 @@ mod tests {
                 CertificateError::MayShare(0, 0, 7).into(),
                 "branch 0 is on items `x` and `y`, which",
             ),
-            (CertificateError::Repeated(7).into(), "item `y` is listed"),
+            (CertificateError::DuplicateItem(7).into(), "item `y` is listed"),
             (Error::OffsetCount(0, 7), "the packing must have one offset"),
         ] {
             let said = error.with_names(|item| if item == 0 { "x" } else { "y" }.to_owned());

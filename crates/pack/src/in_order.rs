@@ -3,7 +3,7 @@
 use tileheap_units::CompactSort;
 
 use super::gap::{self, FitPolicy, UNPLACED};
-use super::timetable::{MANY, Timetable};
+use super::timetable::{MANY_UNITS, Timetable};
 use super::{PartialPacking, Problem};
 use crate::lists::refill;
 use crate::units::Bytes;
@@ -68,12 +68,12 @@ impl InOrder {
             return;
         }
         let unit = &problem.units[index as usize];
-        let rivals = unit.rivals.of(&problem.rivals);
+        let conflicts = unit.conflicts.of(&problem.unit_conflicts);
         let (size, alignment) = (unit.size, unit.alignment);
         let many = is_many(problem);
         let offset = if size == 0 {
             gap::align_up(unit.low, alignment).expect(gap::ROOM)
-        } else if unit.members.len() == 1 && rivals.is_empty() && unit.low == 0 {
+        } else if unit.members.len() == 1 && conflicts.is_empty() && unit.low == 0 {
             if many {
                 gap::choose(fit, self.timetable.blocks(unit.hull), size, alignment)
             } else {
@@ -91,7 +91,7 @@ impl InOrder {
                     self.blocks.extend(self.shelf.blocks(span));
                 }
             }
-            problem.extend_with_rivals(&mut self.blocks, rivals, offsets);
+            problem.extend_with_conflicts(&mut self.blocks, conflicts, offsets);
             self.blocks.compact_sort();
             gap::choose(fit, self.blocks.iter().copied(), size, alignment)
         };
@@ -114,5 +114,5 @@ impl InOrder {
 
 /// Returns true if an index by time is faster than scanning all blocks.
 fn is_many(problem: &Problem) -> bool {
-    problem.units.len() >= MANY
+    problem.units.len() >= MANY_UNITS
 }

@@ -23,22 +23,22 @@ use crate::units::Alignment;
 #[derive(Debug, Default)]
 pub(super) struct InfeasibleSubset {
     /// The infeasible set to reduce.
-    all: Vec<u32>,
-    /// The units of `all` that remain after some were left out.
-    left: Vec<u32>,
-    /// The units of `left` that remain after further ones were left out.
-    rest: Vec<u32>,
+    infeasible: Vec<u32>,
+    /// The units of `infeasible` that remain after some were left out.
+    remaining: Vec<u32>,
+    /// The units of `remaining` that remain after further ones were left out.
+    reduced: Vec<u32>,
     /// The smallest subset so far.
     best: Vec<u32>,
     /// Scratch memory: the pieces of one column.
-    holders: Vec<u32>,
+    column_pieces: Vec<u32>,
     /// The memory of an earlier answer, reused for the next one.
     items: Vec<u32>,
 }
 
 /// The order in which units are left out.
 #[derive(Clone, Copy)]
-enum LeaveOut {
+enum RemovalOrder {
     /// Small units first: large ones are more often the cause.
     Small,
     Early,
@@ -56,40 +56,44 @@ impl InfeasibleSubset {
         }
     }
 
-    /// Sets `all` to one unit that exceeds the capacity even at its lowest offset, or to the fewest units live at one step that exceed it together,
+    /// Sets `infeasible` to one unit that exceeds the capacity even at its lowest offset, or to the fewest units live at one step that exceed it together,
     /// or to all units if there are neither.
     ///
     /// Returns true if the set is known to be minimal.
     fn start(&mut self, problem: &Problem, model: &Model, capacity: u64) -> bool {
-        let InfeasibleSubset { all, holders, .. } = self;
-        all.clear();
+        let InfeasibleSubset {
+            infeasible,
+            column_pieces,
+            ..
+        } = self;
+        infeasible.clear();
         let passes = |unit: &Unit| {
             let end = align_up(unit.bounds().0, unit.alignment).and_then(|low| low.checked_add(unit.size));
             end.is_none_or(|end| end > capacity)
         };
         if let Some(unit) = problem.units.iter().position(passes) {
-            all.push(unit as u32);
+            infeasible.push(unit as u32);
             return true;
         }
         let size = |piece: u32| model.pieces[piece as usize].size;
         for run in &model.column_runs {
-            refill(holders, run.of(&model.holders).iter().copied());
-            holders.compact_sort_by_key(|&piece| (Reverse(size(piece)), piece));
+            refill(column_pieces, run.of(&model.column_pieces).iter().copied());
+            column_pieces.compact_sort_by_key(|&piece| (Reverse(size(piece)), piece));
             let mut sum = 0u64;
-            let passing = holders.iter().position(|&piece| {
+            let passing = column_pieces.iter().position(|&piece| {
                 sum = sum.saturating_add(size(piece));
                 sum > capacity
             });
             if let Some(last) = passing {
-                if all.is_empty() || last + 1 < all.len() {
-                    all.clear();
-                    let units = holders[..=last].iter();
-                    all.extend(units.map(|&piece| model.pieces[piece as usize].unit));
+                if infeasible.is_empty() || last + 1 < infeasible.len() {
+                    infeasible.clear();
+                    let units = column_pieces[..=last].iter();
+                    infeasible.extend(units.map(|&piece| model.pieces[piece as usize].unit));
                 }
             }
         }
-        if all.is_empty() {
-            all.extend(model.pieces.iter().map(|piece| piece.unit));
+        if infeasible.is_empty() {
+            infeasible.extend(model.pieces.iter().map(|piece| piece.unit));
             return false;
         }
         // Without the smallest of them they fit, stacked, if they have no other constraints.
@@ -97,7 +101,7 @@ impl InfeasibleSubset {
             let unit = &problem.units[unit as usize];
             unit.alignment == Alignment::ONE && unit.bounds() == (0, u64::MAX)
         };
-        all.iter().all(plain)
+        infeasible.iter().all(plain)
     }
 
     /// Returns items that cannot be packed together within a capacity that is known to be too small.
@@ -110,13 +114,13 @@ impl InfeasibleSubset {
     ) -> Conflict {
         exact.model.reduce(problem, None);
         let mut minimal = self.start(problem, &exact.model, capacity);
-        self.best.clone_from(&self.all);
+        self.best.clone_from(&self.infeasible);
         if !minimal {
-            for order in [LeaveOut::Small, LeaveOut::Early, LeaveOut::Late] {
+            for order in [RemovalOrder::Small, RemovalOrder::Early, RemovalOrder::Late] {
                 let sure = self.leave_out(problem, capacity, order, exact, search);
-                let InfeasibleSubset { left, best, .. } = self;
-                if (left.len(), !sure) < (best.len(), !minimal) {
-                    best.clone_from(left);
+                let InfeasibleSubset { remaining, best, .. } = self;
+                if (remaining.len(), !sure) < (best.len(), !minimal) {
+                    best.clone_from(remaining);
                     minimal = sure;
                 }
                 // No step exceeds the capacity, and more orders would cost more than the search itself.
@@ -134,38 +138,46 @@ impl InfeasibleSubset {
         Conflict { items, minimal }
     }
 
-    /// Leaves out ever shorter runs of the units in `left` as long as the rest stays infeasible; returns true if it is proved that no other unit can be left
+    /// Leaves out ever shorter runs of the units in `remaining` as long as the rest stays infeasible; returns true if it is proved that no other unit can be left
     /// out.
     fn leave_out(
         &mut self,
         problem: &Problem,
         capacity: u64,
-        order: LeaveOut,
+        order: RemovalOrder,
         exact: &mut Exact,
         search: &mut SearchState<'_>,
     ) -> bool {
-        let InfeasibleSubset { all, left, rest, .. } = self;
-        left.clone_from(all);
-        left.compact_sort_by_key(|&index| {
+        let InfeasibleSubset {
+            infeasible,
+            remaining,
+            reduced,
+            ..
+        } = self;
+        remaining.clone_from(infeasible);
+        remaining.compact_sort_by_key(|&index| {
             let unit = &problem.units[index as usize];
             let (size, first) = (unit.size, unit.hull.first.0);
             match order {
-                LeaveOut::Small => (size, first, index),
-                LeaveOut::Early => (0, first, index),
-                LeaveOut::Late => (0, u32::MAX - first, index),
+                RemovalOrder::Small => (size, first, index),
+                RemovalOrder::Early => (0, first, index),
+                RemovalOrder::Late => (0, u32::MAX - first, index),
             }
         });
-        let mut length = left.len().div_ceil(2);
+        let mut length = remaining.len().div_ceil(2);
         loop {
             let (mut shrunk, mut sure) = (false, true);
             let mut from = 0;
-            while from < left.len() {
-                let until = (from + length).min(left.len());
-                refill(rest, left[..from].iter().chain(&left[until..]).copied());
-                exact.model.reduce(problem, Some(rest));
+            while from < remaining.len() {
+                let until = (from + length).min(remaining.len());
+                refill(
+                    reduced,
+                    remaining[..from].iter().chain(&remaining[until..]).copied(),
+                );
+                exact.model.reduce(problem, Some(reduced));
                 match search.fit(exact, capacity, STEPS_PER_TEST) {
                     RunResult::Impossible => {
-                        std::mem::swap(left, rest);
+                        std::mem::swap(remaining, reduced);
                         shrunk = true;
                         continue;
                     }

@@ -23,7 +23,7 @@ pub(super) struct Large {
 }
 
 /// Rules for the other units, placed around the large ones.
-const AROUND: [(Order, FitPolicy); 4] = [
+const SMALL_UNIT_RULES: [(Order, FitPolicy); 4] = [
     (Order::Birth, FitPolicy::First),
     (Order::Breadth, FitPolicy::Best),
     (Order::Size, FitPolicy::Best),
@@ -31,9 +31,9 @@ const AROUND: [(Order, FitPolicy); 4] = [
 ];
 
 /// Smallest ratio of sizes at which the larger units are placed first.
-const LARGER: u64 = 4;
+const MIN_SIZE_RATIO: u64 = 4;
 /// Minimum number of large units.
-const FEWEST: usize = 8;
+const MIN_LARGE_UNITS: usize = 8;
 
 impl Large {
     /// Packs the large units with the exact search within the lower bound, and places the others around them.
@@ -48,8 +48,8 @@ impl Large {
         let (by_size, first, large) = (&mut self.by_size, &mut self.first, &mut self.offsets);
         refill(by_size, 0..problem.units.len() as u32);
         by_size.compact_sort_by_key(|&index| (Reverse(size(index)), index));
-        for cut in FEWEST..by_size.len() {
-            if size(by_size[cut]).saturating_mul(LARGER) > size(by_size[cut - 1]) {
+        for cut in MIN_LARGE_UNITS..by_size.len() {
+            if size(by_size[cut]).saturating_mul(MIN_SIZE_RATIO) > size(by_size[cut - 1]) {
                 continue;
             }
             // Fixed units block bytes, however small they are.
@@ -65,7 +65,7 @@ impl Large {
             for &index in &by_size[cut..] {
                 large[index as usize] = problem.units[index as usize].fixed.unwrap_or(UNPLACED);
             }
-            for (order, fit) in AROUND {
+            for (order, fit) in SMALL_UNIT_RULES {
                 rules.sort(problem, order);
                 rules.offsets.clone_from(large);
                 let (in_order, offsets) = (&mut rules.in_order, &mut rules.offsets);

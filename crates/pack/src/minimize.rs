@@ -7,7 +7,7 @@ use super::exact::RunResult;
 use super::gap::next_multiple;
 use super::glue::search_glued;
 use super::parts::Parts;
-use super::rules::{CHEAP_FOR_FEW, FEW, Order, QUICK, Rule};
+use super::rules::{CHEAP_RULES_FOR_FEW, MAX_FEW_UNITS, Order, QUICK_RULES, Rule};
 use super::search_state::SearchState;
 use super::small::is_padded;
 use super::{Packer, Problem};
@@ -15,7 +15,7 @@ use crate::lists::refill;
 use crate::units::Run;
 
 /// The cheap rules that `auto` runs, from the fastest to the slowest.
-const CHEAP: [Rule; 7] = [
+const CHEAP_RULES: [Rule; 7] = [
     Rule::FIRST_FIT_BY_BIRTH,
     Rule::BEST_FIT_BY_BIRTH,
     Rule::GREEDY_BY_CONFLICTS,
@@ -26,23 +26,19 @@ const CHEAP: [Rule; 7] = [
 ];
 
 /// Number of rules to run before a short search, which then reaches the bound sooner than the other rules.
-const CHEAPER_THAN_SEARCHING: usize = 2;
+const RULES_BEFORE_SEARCH: usize = 2;
 /// Steps of a short search.
-const SHORT: u64 = 64;
+const SHORT_SEARCH_STEPS: u64 = 64;
 
 impl Packer {
     /// Writes the best offsets found within the default budget to `rules.offsets`, or those of a cheap rule if no packing was found that respects the upper
     /// bounds on offsets.
-    pub(super) fn improve(
-        &mut self,
-        problem: &Problem,
-        pursue: impl FnOnce(&mut Packer, &mut SearchState<'_>),
-    ) {
+    pub(super) fn improve(&mut self, problem: &Problem, run: impl FnOnce(&mut Packer, &mut SearchState<'_>)) {
         let bound = self.lower_bound(problem).0;
         let mut watch = |_| ControlFlow::Continue(());
         let best = std::mem::take(&mut self.best);
         let mut search = SearchState::new(bound, 0, Steps::default(), &mut watch, best);
-        pursue(self, &mut search);
+        run(self, &mut search);
         let found = search.found;
         self.best = search.best;
         if found {
@@ -113,11 +109,11 @@ impl Packer {
     }
 
     pub(super) fn try_cheap(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
-        if problem.units.len() <= FEW {
+        if problem.units.len() <= MAX_FEW_UNITS {
             return self.try_cheap_for_few(problem, search);
         }
         let mut dear = 0;
-        let mut rules = CHEAP;
+        let mut rules = CHEAP_RULES;
         let skewed = is_skewed(problem);
         if skewed {
             rules[3..].rotate_right(1);
@@ -134,7 +130,7 @@ impl Packer {
             let cheap = problem.units.len() as u64 / 64;
             let work = if number < 2 { cheap } else { dear };
             // With at least the default budget, no answer is worse than that of `quick`.
-            let owed = (QUICK.contains(&rule) || skewed && rule == Rule::FIRST_FIT_BY_SIZE)
+            let owed = (QUICK_RULES.contains(&rule) || skewed && rule == Rule::FIRST_FIT_BY_SIZE)
                 && search.budget >= Steps::default().0;
             if search.found && !owed && search.steps + work > search.budget / 4 * 3 {
                 continue;
@@ -150,13 +146,13 @@ impl Packer {
 
     /// Like [`Self::try_cheap`], but for few units: the rules that reach the bound most often come first, and each counts as one step.
     fn try_cheap_for_few(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
-        let cheaper = if is_odd(problem) {
+        let cheaper = if has_offset_constraints(problem) {
             1
         } else {
-            CHEAPER_THAN_SEARCHING
+            RULES_BEFORE_SEARCH
         };
-        for (number, rule) in CHEAP_FOR_FEW.into_iter().enumerate() {
-            if number == cheaper && self.search_small(problem, SHORT, search) {
+        for (number, rule) in CHEAP_RULES_FOR_FEW.into_iter().enumerate() {
+            if number == cheaper && self.search_small(problem, SHORT_SEARCH_STEPS, search) {
                 return;
             }
             self.try_rule(problem, rule, search);
@@ -177,7 +173,7 @@ impl Packer {
     /// Runs the exact search on the large items, then on all items within varying capacities, then hill climbing.
     fn search(&mut self, problem: &Problem, rules_first: bool, search: &mut SearchState<'_>) {
         // Without alignments, bounds or conflicts, the general search is better.
-        if is_odd(problem) && self.search_small(problem, search.budget / 4, search) {
+        if has_offset_constraints(problem) && self.search_small(problem, search.budget / 4, search) {
             return;
         }
         if search.found && self.search_parts(problem, search) {
@@ -360,6 +356,6 @@ fn is_skewed(problem: &Problem) -> bool {
 }
 
 /// Returns true if alignments, bounds or declared conflicts may force items to higher offsets.
-fn is_odd(problem: &Problem) -> bool {
+fn has_offset_constraints(problem: &Problem) -> bool {
     problem.is_irregular() || !problem.conflicts().is_empty() || is_padded(problem)
 }

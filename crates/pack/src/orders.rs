@@ -49,7 +49,7 @@ impl Conflicts {
         refill(
             counts,
             problem.units.iter().map(|unit| {
-                let declared = unit.rivals.len() as u32;
+                let declared = unit.conflicts.len() as u32;
                 if !unit.takes_bytes() {
                     return declared;
                 }

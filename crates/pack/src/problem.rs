@@ -116,8 +116,8 @@ pub struct Problem {
     /// Items of each unit, in runs.
     pub(super) members: Vec<u32>,
     /// Conflicting units of each unit, in runs, ascending. Empty if there are no conflicts.
-    pub(super) rivals: Vec<u32>,
-    pub(super) irregular: bool,
+    pub(super) unit_conflicts: Vec<u32>,
+    pub(super) is_irregular: bool,
 }
 
 /// A single item, or a group whose items share one offset.
@@ -133,8 +133,8 @@ pub(super) struct Unit {
     pub(super) hull: Span,
     /// The unit's items: a run of `Problem::members`.
     pub(super) members: Run,
-    /// Conflicting units: a run of `Problem::rivals`.
-    pub(super) rivals: Run,
+    /// Conflicting units: a run of `Problem::unit_conflicts`.
+    pub(super) conflicts: Run,
 }
 
 impl Unit {
@@ -227,15 +227,15 @@ impl Problem {
             desc,
             units: parts,
             members,
-            rivals,
-            irregular,
+            unit_conflicts,
+            is_irregular,
         } = part;
         desc.items.clear();
         desc.conflicts.clear();
         desc.capacity = capacity.map(Bytes);
         parts.clear();
         members.clear();
-        rivals.clear();
+        unit_conflicts.clear();
         for &unit in units {
             let of = self.units[unit as usize];
             let first = members.len() as u32;
@@ -246,12 +246,12 @@ impl Problem {
             let end = members.len() as u32;
             parts.push(Unit {
                 members: Run::from([first, end]),
-                rivals: Run::default(),
+                conflicts: Run::default(),
                 ..of
             });
         }
-        *irregular = !parts.iter().all(Unit::is_plain);
-        if !self.rivals.is_empty() {
+        *is_irregular = !parts.iter().all(Unit::is_plain);
+        if !self.unit_conflicts.is_empty() {
             self.part_conflicts(units, part);
         }
     }
@@ -268,12 +268,16 @@ impl Problem {
             }
         }
         for (&unit, of) in units.iter().zip(&mut part.units) {
-            let rivals = self.units[unit as usize].rivals.of(&self.rivals).iter();
-            let inside = rivals.map(|&rival| unit_in_part[rival as usize]);
-            let first = part.rivals.len() as u32;
-            part.rivals.extend(inside.filter(|&rival| rival != u32::MAX));
-            let end = part.rivals.len() as u32;
-            of.rivals = Run::from([first, end]);
+            let conflicts = self.units[unit as usize]
+                .conflicts
+                .of(&self.unit_conflicts)
+                .iter();
+            let inside = conflicts.map(|&rival| unit_in_part[rival as usize]);
+            let first = part.unit_conflicts.len() as u32;
+            part.unit_conflicts
+                .extend(inside.filter(|&rival| rival != u32::MAX));
+            let end = part.unit_conflicts.len() as u32;
+            of.conflicts = Run::from([first, end]);
         }
         let pairs = self.desc.conflicts.iter();
         let pairs = pairs
@@ -291,13 +295,13 @@ impl Problem {
     /// Returns true if no unit is above its highest offset.
     pub(super) fn keeps_bounds(&self, offsets: &[u64]) -> bool {
         let mut units = self.units.iter().zip(offsets);
-        !self.irregular || units.all(|(unit, &offset)| unit.high.is_none_or(|high| offset <= high))
+        !self.is_irregular || units.all(|(unit, &offset)| unit.high.is_none_or(|high| offset <= high))
     }
 
     /// Returns true if two units must not share bytes.
     pub(super) fn interfere(&self, a: u32, b: u32) -> bool {
         let (first, second) = (&self.units[a as usize], &self.units[b as usize]);
-        if first.rivals.of(&self.rivals).binary_search(&b).is_ok() {
+        if first.conflicts.of(&self.unit_conflicts).binary_search(&b).is_ok() {
             return true;
         }
         if !first.hull.overlaps(second.hull) {
@@ -310,12 +314,17 @@ impl Problem {
 
     /// Returns true if some unit is fixed, bounded, or a group of several items.
     pub(super) fn is_irregular(&self) -> bool {
-        self.irregular
+        self.is_irregular
     }
 
-    /// Appends the byte ranges of the `rivals` that are already placed.
-    pub(super) fn extend_with_rivals(&self, blocks: &mut Vec<(u64, u64)>, rivals: &[u32], offsets: &[u64]) {
-        for &rival in rivals {
+    /// Appends the byte ranges of the `conflicts` that are already placed.
+    pub(super) fn extend_with_conflicts(
+        &self,
+        blocks: &mut Vec<(u64, u64)>,
+        conflicts: &[u32],
+        offsets: &[u64],
+    ) {
+        for &rival in conflicts {
             let (offset, size) = (offsets[rival as usize], self.units[rival as usize].size);
             if offset != UNPLACED && size > 0 {
                 blocks.push((offset, offset + size));

@@ -46,7 +46,7 @@ impl Rule {
 }
 
 /// The rules that take microseconds, from the fastest to the slowest.
-pub(super) const QUICK: [Rule; 4] = [
+pub(super) const QUICK_RULES: [Rule; 4] = [
     Rule::FIRST_FIT_BY_BIRTH,
     Rule::BEST_FIT_BY_BIRTH,
     Rule::GREEDY_BY_SIZE,
@@ -55,9 +55,9 @@ pub(super) const QUICK: [Rule; 4] = [
 
 /// Maximum number of units at which all rules are fast, so that the rules that reach the lower bound most often run first. Measured on 2,000 problems of 16
 /// random items: `by size` reaches it in 62 %, `by birth` in 25 %; the median of `quick` falls from 2.6 µs to 1.8 µs.
-pub(super) const FEW: usize = 64;
-/// The cheap rules in the order in which they run if there are at most [`FEW`] units.
-pub(super) const CHEAP_FOR_FEW: [Rule; 7] = [
+pub(super) const MAX_FEW_UNITS: usize = 64;
+/// The cheap rules in the order in which they run if there are at most [`MAX_FEW_UNITS`] units.
+pub(super) const CHEAP_RULES_FOR_FEW: [Rule; 7] = [
     Rule::GREEDY_BY_SIZE,
     Rule::GREEDY_BY_BREADTH,
     Rule::FIRST_FIT_BY_BIRTH,
@@ -116,11 +116,11 @@ impl Rules {
     /// Runs the quick rules until one reaches the lower bound `bound`; keeps the offsets of the lowest packing.
     pub(super) fn quick(&mut self, problem: &Problem, bound: u64) {
         let mut least = None;
-        let few = problem.units.len() <= FEW;
+        let few = problem.units.len() <= MAX_FEW_UNITS;
         let rules = if few {
-            &CHEAP_FOR_FEW[..QUICK.len()]
+            &CHEAP_RULES_FOR_FEW[..QUICK_RULES.len()]
         } else {
-            &QUICK
+            &QUICK_RULES
         };
         for &rule in rules {
             self.run(problem, rule);

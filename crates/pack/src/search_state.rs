@@ -27,7 +27,7 @@ pub(super) struct SearchState<'a> {
     /// The cheap rules that have run, as a bit mask.
     pub(super) rules: u32,
     /// Search steps of earlier rounds of the search.
-    earlier: u64,
+    earlier_steps: u64,
     /// Steps of this round.
     pub(super) steps: u64,
     pub(super) budget: u64,
@@ -54,7 +54,7 @@ impl SearchState<'_> {
             target,
             limit: u64::MAX,
             rules: 0,
-            earlier: 0,
+            earlier_steps: 0,
             steps: 0,
             budget: match budget {
                 Steps::UNLIMITED => Steps::default().0,
@@ -90,14 +90,14 @@ impl SearchState<'_> {
         if self.is_settled() || self.interrupted || self.steps == 0 || self.budget > u64::MAX / 8 {
             return false;
         }
-        self.earlier += std::mem::take(&mut self.steps);
+        self.earlier_steps += std::mem::take(&mut self.steps);
         self.budget *= 2;
         true
     }
 
     /// Returns the steps of all rounds.
     pub(super) fn total_steps(&self) -> Steps {
-        Steps(self.earlier + self.steps)
+        Steps(self.earlier_steps + self.steps)
     }
 
     /// Returns true if the search is settled or interrupted, if this round's budget is spent, or if the bound exceeds the limit.

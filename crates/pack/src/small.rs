@@ -23,9 +23,9 @@ use crate::units::{Alignment, Span, Step};
 /// Maximum number of units: those that fit in a bit mask.
 pub(super) const MAX_UNITS: usize = 64;
 /// Maximum number of cliques that are kept.
-const CLIQUES: usize = 128;
+const MAX_CLIQUES: usize = 128;
 /// Maximum size of cliques with different alignments whose members are stacked in every order.
-const STACKED: usize = 8;
+const MAX_STACKED: usize = 8;
 /// A slack that is not computed yet.
 const UNKNOWN: u64 = u64::MAX;
 /// Steps between two calls of the callback.
@@ -53,7 +53,7 @@ pub(super) struct Small {
     grain: u64,
     limit: u64,
     steps: u64,
-    most_steps: u64,
+    max_steps: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +65,7 @@ struct Piece {
     /// The highest offset that the piece may have within the limit.
     last: u64,
     /// The mask of the pieces that must not share bytes with this one.
-    rivals: u64,
+    conflicts: u64,
 }
 
 /// A span of steps in which a piece takes bytes.
@@ -77,7 +77,7 @@ struct Lifetime {
 }
 
 /// Bounds on the end of pieces stacked in the best order.
-struct Heap {
+struct StackBounds {
     lowest: u64,
     highest: u64,
 }
@@ -128,7 +128,7 @@ impl Small {
         self.pieces.clear();
         self.lifetimes.clear();
         for (index, unit) in problem.units.iter().enumerate() {
-            if unit.size > 0 && (!unit.hull.is_empty() || !unit.rivals.is_empty()) {
+            if unit.size > 0 && (!unit.hull.is_empty() || !unit.conflicts.is_empty()) {
                 let spans = problem.spans(unit).filter(|span| !span.is_empty());
                 let piece = 1 << self.pieces.len();
                 self.lifetimes.extend(spans.map(|span| Lifetime { span, piece }));
@@ -138,13 +138,13 @@ impl Small {
                     alignment: unit.alignment,
                     high: unit.bounds().1,
                     last: 0,
-                    rivals: 0,
+                    conflicts: 0,
                 });
             }
         }
         self.find_live_sets();
         // With lifetimes with gaps or declared conflicts, conflicts are not only those of live sets.
-        if !problem.rivals.is_empty() || self.lifetimes.len() > self.pieces.len() {
+        if !problem.unit_conflicts.is_empty() || self.lifetimes.len() > self.pieces.len() {
             self.add_conflicts(problem);
         }
         let pieces = &self.pieces;
@@ -174,7 +174,7 @@ impl Small {
         cliques.clear();
         let (mut live, mut grew) = (0u64, false);
         let mut add = |live: u64, grew: bool| {
-            if grew && !live.is_power_of_two() && cliques.len() < CLIQUES {
+            if grew && !live.is_power_of_two() && cliques.len() < MAX_CLIQUES {
                 cliques.push(live);
             }
         };
@@ -190,8 +190,8 @@ impl Small {
             }
             next_death = next_death.min(lifetime.span.end);
             let piece = lifetime.piece.trailing_zeros() as usize;
-            pieces[piece].rivals |= live;
-            each(live).for_each(|other| pieces[other].rivals |= lifetime.piece);
+            pieces[piece].conflicts |= live;
+            each(live).for_each(|other| pieces[other].conflicts |= lifetime.piece);
             grew |= live & lifetime.piece == 0;
             live |= lifetime.piece;
             live_now.push(*lifetime);
@@ -199,18 +199,18 @@ impl Small {
         add(live, grew);
         // Spans of one group may overlap.
         for (number, piece) in pieces.iter_mut().enumerate() {
-            piece.rivals &= !(1 << number);
+            piece.conflicts &= !(1 << number);
         }
     }
 
     /// Adds declared conflicts, and cliques for them and for lifetimes with gaps: pieces that conflict with all members of a clique join it; every piece that
-    /// conflicts with another one, and every conflicting pair that no clique contains, gets a clique of its own, up to [`CLIQUES`] in total.
+    /// conflicts with another one, and every conflicting pair that no clique contains, gets a clique of its own, up to [`MAX_CLIQUES`] in total.
     fn add_conflicts(&mut self, problem: &Problem) {
         for a in 0..self.pieces.len() {
             let unit = &problem.units[self.pieces[a].unit as usize];
-            for rival in unit.rivals.of(&problem.rivals) {
+            for rival in unit.conflicts.of(&problem.unit_conflicts) {
                 if let Ok(b) = self.pieces.binary_search_by_key(rival, |piece| piece.unit) {
-                    self.pieces[a].rivals |= 1 << b;
+                    self.pieces[a].conflicts |= 1 << b;
                 }
             }
         }
@@ -219,13 +219,16 @@ impl Small {
         }
         for a in 0..self.pieces.len() {
             let around = self.extended(1 << a);
-            if self.cliques.len() < CLIQUES && !around.is_power_of_two() && !self.cliques.contains(&around) {
+            if self.cliques.len() < MAX_CLIQUES
+                && !around.is_power_of_two()
+                && !self.cliques.contains(&around)
+            {
                 self.cliques.push(around);
             }
-            let mut rivals = self.pieces[a].rivals >> a << a;
-            while rivals != 0 && self.cliques.len() < CLIQUES {
-                let pair = 1 << a | 1 << rivals.trailing_zeros();
-                rivals &= rivals - 1;
+            let mut conflicts = self.pieces[a].conflicts >> a << a;
+            while conflicts != 0 && self.cliques.len() < MAX_CLIQUES {
+                let pair = 1 << a | 1 << conflicts.trailing_zeros();
+                conflicts &= conflicts - 1;
                 if self.cliques.iter().all(|clique| clique & pair != pair) {
                     let clique = self.extended(pair);
                     self.cliques.push(clique);
@@ -236,12 +239,12 @@ impl Small {
 
     /// Extends a clique by the largest piece that conflicts with all its members, repeatedly.
     fn extended(&self, mut clique: u64) -> u64 {
-        let mut common = each(clique).fold(u64::MAX, |common, piece| common & self.pieces[piece].rivals);
+        let mut common = each(clique).fold(u64::MAX, |common, piece| common & self.pieces[piece].conflicts);
         while common != 0 {
             let largest = each(common).max_by_key(|&piece| self.pieces[piece].size);
             let largest = largest.expect("some piece conflicts with all members");
             clique |= 1 << largest;
-            common &= self.pieces[largest].rivals;
+            common &= self.pieces[largest].conflicts;
         }
         clique
     }
@@ -255,13 +258,13 @@ impl Small {
         for stacked in [false, true] {
             for index in 0..self.cliques.len() {
                 let clique = self.cliques[index];
-                let heap = self.heap(clique, 0);
-                bound = bound.max(heap.lowest);
-                let held_down = || each(clique).any(|piece| self.pieces[piece].high < heap.highest);
-                if !stacked || !(heap.highest > bound || held_down()) {
+                let bounds = self.stack_bounds(clique, 0);
+                bound = bound.max(bounds.lowest);
+                let held_down = || each(clique).any(|piece| self.pieces[piece].high < bounds.highest);
+                if !stacked || !(bounds.highest > bound || held_down()) {
                     continue;
                 }
-                let most = self.pile(clique, 0);
+                let most = self.stack_greedily(clique, 0);
                 if most > bound {
                     bound = bound.max(self.stack(clique, 0, most));
                 }
@@ -278,8 +281,8 @@ impl Small {
     }
 
     /// Looks for a packing within `limit`; returns the result, `None` if the search stopped early, and the steps used.
-    fn fit(&mut self, limit: u64, most_steps: u64, poll: &mut dyn FnMut(u64) -> bool) -> (Option<bool>, u64) {
-        (self.steps, self.most_steps) = (0, most_steps);
+    fn fit(&mut self, limit: u64, max_steps: u64, poll: &mut dyn FnMut(u64) -> bool) -> (Option<bool>, u64) {
+        (self.steps, self.max_steps) = (0, max_steps);
         self.set_limit(limit);
         self.table.clear(if self.pieces.len() > 16 { 14 } else { 10 });
         let too_high = |(piece, &floor): (&Piece, &u64)| floor > piece.last || piece.size > limit;
@@ -301,7 +304,7 @@ impl Small {
             let (mut part, mut front) = (0, rest & rest.wrapping_neg());
             while front != 0 {
                 part |= front;
-                let next = each(front).fold(0, |next, piece| next | self.pieces[piece].rivals);
+                let next = each(front).fold(0, |next, piece| next | self.pieces[piece].conflicts);
                 front = next & rest & !part;
             }
             rest &= !part;
@@ -329,7 +332,7 @@ impl Small {
         let is_first = self.steps < count as u64;
         loop {
             self.steps += 1;
-            if self.steps > self.most_steps || (self.steps % POLL_EVERY == 0 && !poll(self.steps)) {
+            if self.steps > self.max_steps || (self.steps % POLL_EVERY == 0 && !poll(self.steps)) {
                 return Err(Stopped);
             }
             if !is_first {
@@ -346,15 +349,15 @@ impl Small {
             let from = row * count;
             self.floors.copy_within(from..from + count, from + count);
             let offset = self.floors[from + next];
-            if let Some(raised) = self.raise(piece.rivals & part, row + 1, offset + piece.size) {
+            if let Some(raised) = self.raise(piece.conflicts & part, row + 1, offset + piece.size) {
                 self.inherit_slacks(row, raised | 1 << next);
                 if self.solve(part & !(1 << next), row + 1, poll)? {
                     self.offsets[next] = offset;
                     return Ok(true);
                 }
             }
-            // It does not start here: one of its rivals goes below it.
-            let lowest = self.lowest_end(piece.rivals & part, row);
+            // It does not start here: one of the pieces that conflict with it goes below it.
+            let lowest = self.lowest_end(piece.conflicts & part, row);
             if self.raise(1 << next, row, lowest).is_none() {
                 break;
             }
@@ -413,10 +416,10 @@ impl Small {
         let size = |piece: usize| self.pieces[piece].size;
         let lowest = each(tightest.1).min_by_key(|&piece| (floors[piece], !size(piece)));
         let mut next = lowest.expect("a part has pieces");
-        // Descends to a piece that starts before any of its rivals can end.
+        // Descends to a piece that starts before any piece that conflicts with it can end.
         loop {
-            let rivals = each(self.pieces[next].rivals & part);
-            let below = rivals.filter(|&rival| floors[rival] + size(rival) <= floors[next]);
+            let conflicts = each(self.pieces[next].conflicts & part);
+            let below = conflicts.filter(|&rival| floors[rival] + size(rival) <= floors[next]);
             match below.min_by_key(|&rival| (floors[rival] + size(rival), rival)) {
                 Some(rival) => next = rival,
                 None => return Some(next),
@@ -427,11 +430,11 @@ impl Small {
     /// Returns the spare bytes of a clique: from an end at which its members can be stacked, or a lower bound on that end, to the limit. `None` if the clique
     /// exceeds the limit.
     fn slack(&mut self, clique: u64, row: usize) -> Option<u64> {
-        let heap = self.heap(clique, row);
-        let mut end = heap.lowest;
-        if end <= self.limit && heap.highest > self.limit {
+        let bounds = self.stack_bounds(clique, row);
+        let mut end = bounds.lowest;
+        if end <= self.limit && bounds.highest > self.limit {
             // Any order within the limit is enough, and usually the first one tried is.
-            end = self.pile(clique, row);
+            end = self.stack_greedily(clique, row);
             if end > self.limit {
                 end = self.stack(clique, row, self.limit);
             }
@@ -450,7 +453,7 @@ impl Small {
     }
 
     /// Returns bounds on the end of a clique's members, stacked in the best order, each at or above its floor.
-    fn heap(&self, clique: u64, row: usize) -> Heap {
+    fn stack_bounds(&self, clique: u64, row: usize) -> StackBounds {
         let floors = &self.floors[row * self.pieces.len()..];
         let (mut sum, mut padding, mut lowest, mut highest) = (0u64, 0u64, u64::MAX, 0u64);
         for piece in each(clique) {
@@ -460,14 +463,14 @@ impl Small {
             lowest = lowest.min(floors[piece]);
             highest = highest.max(floors[piece]);
         }
-        Heap {
+        StackBounds {
             lowest: lowest + sum,
             highest: highest.saturating_add(sum).saturating_add(padding),
         }
     }
 
     /// Returns the end of a clique's members when stacked greedily, the member with the lowest start next.
-    fn pile(&self, clique: u64, row: usize) -> u64 {
+    fn stack_greedily(&self, clique: u64, row: usize) -> u64 {
         let floors = &self.floors[row * self.pieces.len()..];
         let (mut left, mut end) = (clique, 0u64);
         while left != 0 {
@@ -483,16 +486,16 @@ impl Small {
         end
     }
 
-    /// Returns the lowest end of a clique's members when stacked, each at or above its floor; more than `most` if they do not fit. With more than [`STACKED`]
+    /// Returns the lowest end of a clique's members when stacked, each at or above its floor; more than `most` if they do not fit. With more than [`MAX_STACKED`]
     /// members, returns a lower bound on the end.
     fn stack(&mut self, clique: u64, row: usize, most: u64) -> u64 {
         let count = self.pieces.len();
         let floors = &self.floors[row * count..(row + 1) * count];
         let members = clique.count_ones() as usize;
-        if members > STACKED {
+        if members > MAX_STACKED {
             return self.stack_by_floor(clique, row);
         }
-        let (mut of, mut total) = ([0usize; STACKED], 0);
+        let (mut of, mut total) = ([0usize; MAX_STACKED], 0);
         for (place, piece) in each(clique).enumerate() {
             of[place] = piece;
             total += self.pieces[piece].size;

@@ -11,15 +11,15 @@ impl Problem {
         let mut problem = Problem {
             units: Vec::with_capacity(desc.items.len()),
             members: Vec::with_capacity(desc.items.len()),
-            rivals: Vec::new(),
-            irregular: false,
+            unit_conflicts: Vec::new(),
+            is_irregular: false,
             desc,
         };
         problem.form_units()?;
-        problem.irregular = !problem.units.iter().all(Unit::is_plain);
+        problem.is_irregular = !problem.units.iter().all(Unit::is_plain);
         problem.check_sum()?;
         if !problem.desc.conflicts.is_empty() {
-            problem.form_rivals()?;
+            problem.form_conflicts()?;
         }
         problem.check_fixed()?;
         Ok(problem)
@@ -71,7 +71,7 @@ impl Problem {
         Ok(())
     }
 
-    fn form_rivals(&mut self) -> Result<()> {
+    fn form_conflicts(&mut self) -> Result<()> {
         let unit_of = self.unit_of_items();
         let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(self.desc.conflicts.len() * 2);
         for &(a, b) in &self.desc.conflicts {
@@ -87,14 +87,14 @@ impl Problem {
         }
         pairs.compact_sort();
         pairs.dedup();
-        self.rivals = pairs.iter().map(|&(_, rival)| rival).collect();
+        self.unit_conflicts = pairs.iter().map(|&(_, rival)| rival).collect();
         let mut next = 0;
         for (index, unit) in self.units.iter_mut().enumerate() {
             let first = next;
             while pairs.get(next).is_some_and(|&(owner, _)| owner == index as u32) {
                 next += 1;
             }
-            unit.rivals = Run::from([first as u32, next as u32]);
+            unit.conflicts = Run::from([first as u32, next as u32]);
         }
         Ok(())
     }
@@ -122,7 +122,7 @@ impl Problem {
             alive.push((span, unit));
         }
         for (index, unit) in self.units.iter().enumerate() {
-            for &rival in unit.rivals.of(&self.rivals) {
+            for &rival in unit.conflicts.of(&self.unit_conflicts) {
                 self.check_fixed_pair(index as u32, rival)?;
             }
         }
@@ -154,7 +154,7 @@ fn unit_of(items: &[Item], members: &[u32], run: Run) -> Result<Unit> {
         high: first.highest.map(|offset| offset.0),
         hull: first.span,
         members: run,
-        rivals: Run::default(),
+        conflicts: Run::default(),
     };
     let mut fixed_by = members[0];
     for &member in &members[1..] {

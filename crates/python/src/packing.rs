@@ -86,7 +86,7 @@ pub(crate) fn pack(
         } else {
             minimize
         };
-        let answer = search(&problem, strategy, steps, &mut |_| interrupts.look());
+        let answer = search(&problem, strategy, steps, &mut |_| interrupts.check());
         serde_json::to_string(&answer).expect(NUMBERS)
     });
     interrupts.finish(answer)
@@ -105,7 +105,7 @@ pub(crate) fn select(
     let interrupts = Interrupts::new(seconds);
     let steps = steps.map_or(Steps::UNLIMITED, Steps);
     let selection = py.detach(|| {
-        let found = tileheap_pack::select(&problem, &weights, steps, &mut |_| interrupts.look());
+        let found = tileheap_pack::select(&problem, &weights, steps, &mut |_| interrupts.check());
         serde_json::to_string(&found).expect(NUMBERS)
     });
     interrupts.finish(selection)

@@ -16,7 +16,7 @@ const PERIOD: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) struct Interrupts {
     deadline: Option<Instant>,
-    looked: Mutex<(Instant, Option<PyErr>)>,
+    last_check: Mutex<(Instant, Option<PyErr>)>,
 }
 
 impl Interrupts {
@@ -25,23 +25,23 @@ impl Interrupts {
         let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         Interrupts {
             deadline: limit.and_then(|limit| now.checked_add(limit)),
-            looked: Mutex::new((now, None)),
+            last_check: Mutex::new((now, None)),
         }
     }
 
     /// Ends a search at the time limit, or once a signal handler has raised an exception; called by the search. Checks for signals every [`PERIOD`].
-    pub(crate) fn look(&self) -> ControlFlow<()> {
+    pub(crate) fn check(&self) -> ControlFlow<()> {
         let now = Instant::now();
-        let mut looked = self
-            .looked
+        let mut last_check = self
+            .last_check
             .lock()
             .expect("no thread panics while it holds the lock");
-        if self.deadline.is_some_and(|deadline| now >= deadline) || looked.1.is_some() {
+        if self.deadline.is_some_and(|deadline| now >= deadline) || last_check.1.is_some() {
             return ControlFlow::Break(());
         }
-        if now - looked.0 >= PERIOD {
-            looked.0 = now;
-            looked.1 = Python::attach(|py| py.check_signals()).err();
+        if now - last_check.0 >= PERIOD {
+            last_check.0 = now;
+            last_check.1 = Python::attach(|py| py.check_signals()).err();
         }
         ControlFlow::Continue(())
     }
@@ -49,7 +49,7 @@ impl Interrupts {
     /// Returns the result of a search, or the exception that a signal handler raised.
     pub(crate) fn finish<T>(self, value: T) -> PyResult<T> {
         match self
-            .looked
+            .last_check
             .into_inner()
             .expect("no thread panics while it holds the lock")
         {
@@ -80,7 +80,7 @@ impl PackingStrategy for Interruptible<'_> {
         packer: &mut Packer,
         answer: &mut Answer,
     ) {
-        let mut look = |_: Progress| self.1.look();
-        self.0.search_into(problem, search, &mut look, packer, answer);
+        let mut check = |_: Progress| self.1.check();
+        self.0.search_into(problem, search, &mut check, packer, answer);
     }
 }

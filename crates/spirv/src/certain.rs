@@ -20,7 +20,7 @@ use crate::live::LiveResults;
 use crate::locals::{Locals, only_argument};
 use crate::module::Module;
 use crate::packed_types::PackedTypes;
-use crate::reach::PointerReach;
+use crate::reach::ReachableCode;
 use crate::variable::{MAX_STEPS, is_one_descriptor, variable_of};
 
 /// Maximum number of instructions followed for all indices of an entry point in total.
@@ -47,7 +47,7 @@ pub(crate) struct CertainUse {
 /// and O(words) for each of a bounded number of guarded regions.
 pub(crate) fn certain(
     module: &Module,
-    reach: &PointerReach,
+    reach: &ReachableCode,
     stage: vk::ShaderStageFlags,
     entry: usize,
 ) -> BTreeMap<u32, CertainUse> {
@@ -77,7 +77,7 @@ pub(crate) fn certain(
     let live = LiveResults::new(module, reach);
     let mut regions = Regions {
         indices: source.after(&always),
-        solid: PackedTypes::new(module),
+        packed_types: PackedTypes::new(module),
     };
     // The first read through each variable, unguarded ones before guarded ones.
     let mut first_reads: BTreeMap<u32, usize> = BTreeMap::new();
@@ -146,7 +146,12 @@ struct FirstWrites {
 
 impl FirstWrites {
     /// Finds the writes. A write that may be skipped, or is executed by a called function, gets the lowest rank.
-    fn new(module: &Module, reach: &PointerReach, always: &CertainInstructions, entry: usize) -> FirstWrites {
+    fn new(
+        module: &Module,
+        reach: &ReachableCode,
+        always: &CertainInstructions,
+        entry: usize,
+    ) -> FirstWrites {
         let body = &module.functions[entry].body;
         let mut first = FirstWrites::default();
         for &number in &reach.instructions {
@@ -238,7 +243,7 @@ fn local_size(module: &Module, entry: usize) -> Option<[u32; 3]> {
 /// Finds the parts that instructions access.
 struct Regions<'a> {
     indices: Indices<'a>,
-    solid: PackedTypes<'a>,
+    packed_types: PackedTypes<'a>,
 }
 
 impl Regions<'_> {
@@ -343,7 +348,7 @@ impl Regions<'_> {
                 element = step.element;
             }
         }
-        let size = self.solid.size(kind)?;
+        let size = self.packed_types.size(kind)?;
         offset.checked_add(size)?;
         Some(AccessRegion::Bytes {
             offset,
@@ -420,7 +425,7 @@ impl Regions<'_> {
             }
             (Op::TypeVector, Value::Constant(component)) if component < operands[1] => at(
                 operands[0],
-                component.checked_mul(self.solid.scalar(operands[0])?),
+                component.checked_mul(self.packed_types.scalar(operands[0])?),
             ),
             _ => None,
         }

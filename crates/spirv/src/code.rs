@@ -58,7 +58,7 @@ impl Code {
         if words.len() < HEADER_WORDS || words.len() > MAX_WORDS {
             return Err(ShaderError::Size {
                 words: words.len(),
-                most: MAX_WORDS,
+                max: MAX_WORDS,
             });
         }
         if words[0] == spirv::MAGIC_NUMBER.swap_bytes() {
@@ -75,7 +75,7 @@ impl Code {
         let mut definitions = Vec::new();
         let mut at = HEADER_WORDS;
         while at < words.len() {
-            let instruction = cut(&words, at)?;
+            let instruction = instruction_at(&words, at)?;
             let number = instructions.len() as u32;
             at = instruction.end as usize;
             instructions.push(instruction);
@@ -174,16 +174,17 @@ fn malformed(word: usize, problem: String) -> ShaderError {
 }
 
 /// Returns the instruction whose first word is at `at`.
-fn cut(words: &[u32], at: usize) -> Result<Instruction, ShaderError> {
+fn instruction_at(words: &[u32], at: usize) -> Result<Instruction, ShaderError> {
     let (length, opcode) = ((words[at] >> 16) as usize, words[at] as u16);
     let Some((op, shape)) = Op::from_u32(u32::from(opcode)).zip(GRAMMAR.shape(opcode)) else {
         return Err(malformed(at, format!("unknown opcode {opcode}")));
     };
     let left = words.len() - at;
-    if length > left || length < 1 + usize::from(shape.least) {
-        let least = 1 + shape.least;
-        let problem =
-            format!("Op{op:?} has {length} words, but must have {least} to {left} (the rest of the module)");
+    if length > left || length < 1 + usize::from(shape.min_words) {
+        let min_words = 1 + shape.min_words;
+        let problem = format!(
+            "Op{op:?} has {length} words, but must have {min_words} to {left} (the rest of the module)"
+        );
         return Err(malformed(at, problem));
     }
     Ok(Instruction {
@@ -201,7 +202,7 @@ struct InstructionShape {
     has_type: bool,
     has_result: bool,
     /// Minimum number of words after the first.
-    least: u8,
+    min_words: u8,
 }
 
 /// The shapes of all instructions. For each opcode, 1 + the position of its shape: opcodes have 16 bits, and `rspirv` searches its table
@@ -231,7 +232,7 @@ static GRAMMAR: LazyLock<Grammar> = LazyLock::new(|| {
             has_type: has(OperandKind::IdResultType),
             has_result: has(OperandKind::IdResult),
             // Every operand takes at least one word.
-            least: required.count() as u8,
+            min_words: required.count() as u8,
         });
         grammar.positions[instruction.opcode as usize & 0xFFFF] = grammar.shapes.len() as u16;
     }

@@ -46,7 +46,7 @@ pub(crate) fn effects(module: &Module, instruction: &Instruction, mut report: im
         }
         op if is_atomic_update(op) => report(operand(0), READ | WRITE),
         op if reads_image(op) => report(operand(0), READ),
-        _ if is_silent(module, instruction) => {}
+        _ if accesses_nothing(module, instruction) => {}
         Op::ExtInst if module.inert_sets.contains(&operand(0)) => {}
         Op::FunctionCall if calls_a_defined_function(module, instruction) => {}
         _ => {
@@ -121,10 +121,10 @@ pub(crate) fn reads_image(op: Op) -> bool {
 }
 
 /// Returns `true` if an instruction accesses no contents, although handles, or literals that look like ids, are among its operands.
-fn is_silent(module: &Module, instruction: &Instruction) -> bool {
+fn accesses_nothing(module: &Module, instruction: &Instruction) -> bool {
     let hands_on = matches!(
         origin(module, instruction),
-        Origin::Operands(_) | Origin::EveryOther(_) | Origin::Parameter
+        Origin::Operands(_) | Origin::PhiOperands(_) | Origin::Parameter
     );
     hands_on
         || matches!(
@@ -162,7 +162,7 @@ pub(crate) enum Origin<'a> {
     /// These operands, whose handles and addresses pass through unchanged.
     Operands(&'a [u32]),
     /// Every second one of these operands, starting with the first: the values of a phi.
-    EveryOther(&'a [u32]),
+    PhiOperands(&'a [u32]),
     /// The memory that the instruction loads from.
     Loaded,
     /// The arguments that callers pass.
@@ -170,7 +170,7 @@ pub(crate) enum Origin<'a> {
     /// The values that the callee with this id returns.
     Call(u32),
     /// No origin that can be followed.
-    Nowhere,
+    Unknown,
 }
 
 /// Returns the origin of an instruction's result, as far as handles and addresses can pass through it.
@@ -206,10 +206,10 @@ pub(crate) fn origin<'a>(module: &'a Module, instruction: &Instruction) -> Origi
         Op::IAdd | Op::ISub | Op::IAddCarry | Op::BitwiseOr | Op::BitwiseAnd => first(2),
         Op::CompositeConstruct => Origin::Operands(operands),
         Op::Select => Origin::Operands(operands.get(1..).unwrap_or_default()),
-        Op::Phi => Origin::EveryOther(operands),
+        Op::Phi => Origin::PhiOperands(operands),
         Op::Load => Origin::Loaded,
         Op::FunctionParameter => Origin::Parameter,
         Op::FunctionCall => Origin::Call(operands.first().copied().unwrap_or(0)),
-        _ => Origin::Nowhere,
+        _ => Origin::Unknown,
     }
 }

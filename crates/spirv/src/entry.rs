@@ -13,7 +13,7 @@ use crate::flow::Flow;
 use crate::guard::Dispatch;
 use crate::module::{Declared, Module};
 use crate::pixel;
-use crate::reach::PointerReach;
+use crate::reach::ReachableCode;
 use tileheap_device::AccessKind;
 use tileheap_device::names::shortened;
 use tileheap_units::ReadReach;
@@ -173,7 +173,7 @@ pub(crate) fn analyze(
         return Err(ShaderError::EntryPoint {
             name: shortened(name),
             stage,
-            present: listed(&module.entry_points),
+            available: listed(&module.entry_points),
         });
     };
     let Some(function) = module.function(declared.function) else {
@@ -182,7 +182,7 @@ pub(crate) fn analyze(
             problem: format!("entry point `{}` has no function", shortened(name)),
         });
     };
-    let reach = PointerReach::new(module, function);
+    let reach = ReachableCode::new(module, function);
     let flow = Flow::new(module, &reach);
     let stages = pipeline_stages(stage);
     let fragment = stage == vk::ShaderStageFlags::FRAGMENT;
@@ -238,7 +238,7 @@ fn pipeline_stages(stage: vk::ShaderStageFlags) -> vk::PipelineStageFlags2 {
 /// Finds every descriptor that a reachable instruction refers to.
 fn bindings(
     module: &Module,
-    reach: &PointerReach,
+    reach: &ReachableCode,
     flow: &Flow,
     stages: vk::PipelineStageFlags2,
     certain: &BTreeMap<u32, CertainUse>,

@@ -7,12 +7,12 @@ use ash::vk;
 #[non_exhaustive]
 pub enum ShaderError {
     /// A module that is too short for a header, or longer than any real shader.
-    #[error("SPIR-V length of {words} words is not between 5 and {most}")]
+    #[error("SPIR-V length of {words} words is not between 5 and {max}")]
     Size {
         /// The number of words.
         words: usize,
         /// The maximum number of words.
-        most: usize,
+        max: usize,
     },
     /// The number of bytes is not a multiple of the word size.
     #[error("SPIR-V length {bytes} is not a multiple of 4")]
@@ -41,13 +41,13 @@ pub enum ShaderError {
         problem: String,
     },
     /// No entry point has this name and stage.
-    #[error("the SPIR-V module has no {stage:?} entry point `{name}`: it has {present}")]
+    #[error("the SPIR-V module has no {stage:?} entry point `{name}`: it has {available}")]
     EntryPoint {
         /// The requested name.
         name: String,
         /// The requested stage.
         stage: vk::ShaderStageFlags,
         /// The entry points of the module.
-        present: String,
+        available: String,
     },
 }

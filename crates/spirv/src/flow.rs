@@ -20,7 +20,7 @@ use crate::code::Node;
 use crate::effect::{BY_ADDRESS, Bits, CONTENTS, Origin, effects, origin};
 use crate::module::Module;
 use crate::private::{Class, PrivateMemory, StoredValue};
-use crate::reach::PointerReach;
+use crate::reach::ReachableCode;
 use crate::types::Memory;
 
 /// The accesses of an entry point to the module's variables.
@@ -39,7 +39,7 @@ pub(crate) struct Flow {
 
 impl Flow {
     /// Collects the accesses of the reachable instructions.
-    pub(crate) fn new(module: &Module, reach: &PointerReach) -> Flow {
+    pub(crate) fn new(module: &Module, reach: &ReachableCode) -> Flow {
         let mut tracer = Tracer {
             module,
             reach,
@@ -52,7 +52,7 @@ impl Flow {
                 by_address: 0,
             },
             returned: vec![0; module.functions.len()],
-            open: Vec::new(),
+            pending: Vec::new(),
         };
         for &number in &reach.instructions {
             let instruction = &module.code.instructions[number];
@@ -79,7 +79,7 @@ impl Flow {
 
 /// A queued item whose bits have not been propagated to its origins.
 #[derive(Clone, Copy)]
-enum Open {
+enum PendingItem {
     /// The result of a definition.
     Definition(Node),
     /// Contents of private memory.
@@ -90,12 +90,12 @@ enum Open {
 
 struct Tracer<'a> {
     module: &'a Module,
-    reach: &'a PointerReach,
+    reach: &'a ReachableCode,
     private: PrivateMemory,
     flow: Flow,
     /// For each function, the accesses through the values that it returns.
     returned: Vec<Bits>,
-    open: Vec<(Open, Bits)>,
+    pending: Vec<(PendingItem, Bits)>,
 }
 
 impl Tracer<'_> {
@@ -110,16 +110,16 @@ impl Tracer<'_> {
         let new = bits & !*demand;
         if new != 0 {
             *demand |= new;
-            self.open.push((Open::Definition(node), new));
+            self.pending.push((PendingItem::Definition(node), new));
         }
     }
 
     fn settle(&mut self) {
-        while let Some((open, bits)) = self.open.pop() {
-            match open {
-                Open::Definition(node) => self.trace(node, bits),
-                Open::Class(class) => self.trace_stores(class, bits),
-                Open::Contents(pointer) => self.trace_contents(pointer, bits),
+        while let Some((item, bits)) = self.pending.pop() {
+            match item {
+                PendingItem::Definition(node) => self.trace(node, bits),
+                PendingItem::Class(class) => self.trace_stores(class, bits),
+                PendingItem::Contents(pointer) => self.trace_contents(pointer, bits),
             }
         }
     }
@@ -131,7 +131,7 @@ impl Tracer<'_> {
         let instruction = &module.code.instructions[number];
         match origin(module, instruction) {
             Origin::Operands(ids) => ids.iter().for_each(|&id| self.push(id, bits)),
-            Origin::EveryOther(ids) => ids.iter().step_by(2).for_each(|&id| self.push(id, bits)),
+            Origin::PhiOperands(ids) => ids.iter().step_by(2).for_each(|&id| self.push(id, bits)),
             Origin::Parameter => reach.arguments(module, number).for_each(|id| self.push(id, bits)),
             Origin::Call(callee) => {
                 if let Some(callee) = module.function(callee) {
@@ -149,11 +149,11 @@ impl Tracer<'_> {
                 self.push(module.code.operand(instruction, 0), bits);
             }
             Origin::Loaded => self.trace_contents(module.code.operand(instruction, 0), bits),
-            Origin::Nowhere if is_variable(instruction.op) && bits >> BY_ADDRESS != 0 => {
+            Origin::Unknown if is_variable(instruction.op) && bits >> BY_ADDRESS != 0 => {
                 let addresses = self.flow.unplaced.entry(module.code.id(node)).or_default();
                 *addresses |= bits >> BY_ADDRESS;
             }
-            Origin::Nowhere => {}
+            Origin::Unknown => {}
         }
     }
 
@@ -167,7 +167,7 @@ impl Tracer<'_> {
                 };
                 let (class, new) = self.private.add_demand(node, bits);
                 if new != 0 {
-                    self.open.push((Open::Class(class), new));
+                    self.pending.push((PendingItem::Class(class), new));
                 }
             }
             Some(Memory::Addressed) => self.flow.chained |= plain,
@@ -184,7 +184,7 @@ impl Tracer<'_> {
         for index in self.private.stores_in(class) {
             match self.private.stores[index].1 {
                 StoredValue::Value(id) => self.push(id, bits),
-                StoredValue::CopyOf(source) => self.open.push((Open::Contents(source), bits)),
+                StoredValue::CopyOf(source) => self.pending.push((PendingItem::Contents(source), bits)),
             }
         }
     }

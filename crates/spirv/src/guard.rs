@@ -211,7 +211,7 @@ impl Invocations {
         for value in indices {
             if let GuardValue::Invocation(index) = value {
                 let axis = all.0.get(usize::from(index.axis))?;
-                axis.has_some(index.local_size.into()).then_some(())?;
+                axis.has_invocations(index.local_size.into()).then_some(())?;
             }
         }
         Some(all)
@@ -334,7 +334,7 @@ impl Axis {
     }
 
     /// Returns `true` if an invocation has IDs in all three ranges.
-    fn has_some(&self, size: u64) -> bool {
+    fn has_invocations(&self, size: u64) -> bool {
         let Some((global, workgroup, local)) = self.clipped(size) else {
             return false;
         };

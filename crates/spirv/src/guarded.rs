@@ -18,7 +18,7 @@ use crate::control_flow::branch_targets;
 use crate::guard::{Comparison, Guard, GuardValue, InvocationId, InvocationIndex};
 use crate::index::{IndexSource, Indices, Value};
 use crate::module::Module;
-use crate::reach::PointerReach;
+use crate::reach::ReachableCode;
 
 /// Maximum number of guards of a region.
 const MAX_GUARDS: usize = 12;
@@ -81,7 +81,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn new(module: &Module, reach: &PointerReach) -> Blocks {
+    fn new(module: &Module, reach: &ReachableCode) -> Blocks {
         let code = &module.code;
         let mut blocks = Blocks {
             ends: BTreeMap::new(),
@@ -162,7 +162,7 @@ impl Conditions<'_> {
             Op::LogicalAnd | Op::LogicalOr => {
                 // Both operands, or one of them.
                 if (one.op == Op::LogicalAnd) == wanted {
-                    both(of(0, wanted), of(1, wanted))
+                    conjunction(of(0, wanted), of(1, wanted))
                 } else {
                     of(0, wanted).or_else(|| of(1, wanted))
                 }
@@ -175,7 +175,7 @@ impl Conditions<'_> {
                 }
                 let mut components = (0..length).map(|n| self.sufficient((vector, n), wanted, depth));
                 if (one.op == Op::All) == wanted {
-                    components.try_fold(Vec::new(), |all, one| both(Some(all), one))
+                    components.try_fold(Vec::new(), |all, one| conjunction(Some(all), one))
                 } else {
                     components.flatten().next()
                 }
@@ -189,7 +189,7 @@ impl Conditions<'_> {
                     let one = is_so.then(Vec::new);
                     let one = one.or_else(|| self.sufficient((value, component), wanted, depth));
                     let one = one.or_else(|| self.avoided(from, block, depth));
-                    both(Some(all), one)
+                    conjunction(Some(all), one)
                 });
                 all.filter(|_| !operands.is_empty())
             }
@@ -199,7 +199,7 @@ impl Conditions<'_> {
                         || self.sufficient((operands[0], self.part_of(operands[0], component)), !side, depth);
                     of(n, wanted).or_else(condition)
                 };
-                (operands.len() == 3).then(|| both(chosen(1, true), chosen(2, false)))?
+                (operands.len() == 3).then(|| conjunction(chosen(1, true), chosen(2, false)))?
             }
             op => self.compared(op, [*operands.first()?, *operands.get(1)?], component, wanted),
         }
@@ -272,7 +272,7 @@ impl Conditions<'_> {
             let mut before = self.blocks.predecessors(from).peekable();
             before.peek()?;
             before.try_fold(Vec::new(), |all, one| {
-                both(Some(all), self.avoided(one, from, depth))
+                conjunction(Some(all), self.avoided(one, from, depth))
             })
         })
     }
@@ -344,7 +344,7 @@ impl Conditions<'_> {
 }
 
 /// Returns the guards of both conditions; `None` if either is not known, or if there are more than [`MAX_GUARDS`].
-fn both(one: Option<Guards>, other: Option<Guards>) -> Option<Guards> {
+fn conjunction(one: Option<Guards>, other: Option<Guards>) -> Option<Guards> {
     let (mut all, other) = (one?, other?);
     all.extend(other);
     all.sort_unstable();

@@ -9,7 +9,7 @@ use crate::code::Instruction;
 use crate::guard::{GuardValue, InvocationId, InvocationIndex};
 use crate::locals::{Locals, only_argument};
 use crate::module::Module;
-use crate::reach::PointerReach;
+use crate::reach::ReachableCode;
 use crate::variable::{is_one_descriptor, variable_of};
 
 /// Maximum number of instructions between an index and its constant or built-in variable.
@@ -34,7 +34,7 @@ pub(crate) enum Value {
 /// The inputs for finding the values of indices.
 pub(crate) struct IndexSource<'a> {
     pub(crate) module: &'a Module,
-    pub(crate) reach: &'a PointerReach,
+    pub(crate) reach: &'a ReachableCode,
     pub(crate) locals: &'a Locals,
     /// The local size of a compute shader; `None` if it may be specialized.
     pub(crate) local_size: Option<[u32; 3]>,
@@ -46,7 +46,7 @@ pub(crate) struct IndexSource<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Indices<'a> {
     pub(crate) module: &'a Module,
-    pub(crate) reach: &'a PointerReach,
+    pub(crate) reach: &'a ReachableCode,
     pub(crate) local_size: Option<[u32; 3]>,
     pub(crate) steps: &'a Cell<u32>,
     locals: &'a Locals,

@@ -8,7 +8,7 @@ use rspirv::spirv::{Op, StorageClass};
 use crate::code::{Instruction, Node};
 use crate::effect::is_atomic_update;
 use crate::module::Module;
-use crate::reach::PointerReach;
+use crate::reach::ReachableCode;
 use crate::types::Memory;
 
 /// Maximum number of access chains between a pointer and its variable.
@@ -30,14 +30,14 @@ pub(crate) struct LiveResults {
 
 impl LiveResults {
     /// Finds the used results, starting from the reachable instructions that do more than return a result. O(words x log definitions).
-    pub(crate) fn new(module: &Module, reach: &PointerReach) -> LiveResults {
+    pub(crate) fn new(module: &Module, reach: &ReachableCode) -> LiveResults {
         let mut tracer = Tracer {
             module,
             reach,
             uses: vec![0; module.code.node_count()],
             returned: vec![0; module.functions.len()],
             stores: local_stores(module, reach),
-            open: Vec::new(),
+            pending: Vec::new(),
         };
         for &number in &reach.instructions {
             let instruction = &module.code.instructions[number];
@@ -51,7 +51,7 @@ impl LiveResults {
                 operands.iter().for_each(|&id| tracer.push(id, uses));
             }
         }
-        while let Some((node, uses)) = tracer.open.pop() {
+        while let Some((node, uses)) = tracer.pending.pop() {
             tracer.trace(node, uses);
         }
         LiveResults { uses: tracer.uses }
@@ -90,13 +90,13 @@ enum StoredPart {
 
 struct Tracer<'a> {
     module: &'a Module,
-    reach: &'a PointerReach,
+    reach: &'a ReachableCode,
     uses: Vec<Uses>,
     /// For each function, uses of the values that it returns.
     returned: Vec<Uses>,
     /// Stores to local variables, sorted by variable.
     stores: Vec<LocalStore>,
-    open: Vec<(Node, Uses)>,
+    pending: Vec<(Node, Uses)>,
 }
 
 impl Tracer<'_> {
@@ -111,7 +111,7 @@ impl Tracer<'_> {
         let new = uses & !*known;
         *known |= new;
         if new != 0 {
-            self.open.push((node, new));
+            self.pending.push((node, new));
         }
     }
 
@@ -263,7 +263,7 @@ fn is_output(module: &Module, pointer: u32) -> bool {
 }
 
 /// Finds every store to a variable of a function.
-fn local_stores(module: &Module, reach: &PointerReach) -> Vec<LocalStore> {
+fn local_stores(module: &Module, reach: &ReachableCode) -> Vec<LocalStore> {
     let mut stores = Vec::new();
     for &number in &reach.instructions {
         let instruction = &module.code.instructions[number];

@@ -9,7 +9,7 @@ use crate::certain_instructions::CertainInstructions;
 use crate::code::Instruction;
 use crate::control_flow::is_terminator;
 use crate::module::Module;
-use crate::reach::PointerReach;
+use crate::reach::ReachableCode;
 use crate::types::Memory;
 
 /// Maximum number of access chains, copies and parameters between a pointer and its variable.
@@ -43,7 +43,7 @@ pub(crate) struct Locals {
 
 impl Locals {
     /// Follows every pointer to private memory. O(words x log definitions).
-    pub(crate) fn new(module: &Module, reach: &PointerReach) -> Locals {
+    pub(crate) fn new(module: &Module, reach: &ReachableCode) -> Locals {
         let functions = module.functions.iter().map(|function| {
             let mut body = function.body.clone();
             let last = body.find(|number| is_terminator(module.code.instructions[*number].op));
@@ -69,7 +69,7 @@ impl Locals {
     pub(crate) fn value(
         &self,
         module: &Module,
-        reach: &PointerReach,
+        reach: &ReachableCode,
         always: &CertainInstructions,
         load: usize,
         pointer: u32,
@@ -105,7 +105,7 @@ impl Locals {
     }
 
     /// Records the effect of an instruction on variables; `None` if it is unknown.
-    fn note(&mut self, module: &Module, reach: &PointerReach, number: usize) -> Option<()> {
+    fn note(&mut self, module: &Module, reach: &ReachableCode, number: usize) -> Option<()> {
         let instruction = &module.code.instructions[number];
         let operands = module.code.operands(instruction);
         let operand = |n| module.code.operand(instruction, n);
@@ -128,7 +128,7 @@ impl Locals {
                         Root::TooFar => return None,
                     }
                 }
-                self.give_up(module, reach, &operands[1..])
+                self.mark_unknown(module, reach, &operands[1..])
             }
             // These only read through the pointer, or pass it on in a way that `root` follows.
             Op::Load
@@ -139,7 +139,7 @@ impl Locals {
             | Op::LifetimeStop => Some(()),
             Op::ExtInst if module.inert_sets.contains(&operand(0)) => Some(()),
             Op::FunctionCall if is_only_call(module, reach, instruction) => Some(()),
-            _ => self.give_up(module, reach, operands),
+            _ => self.mark_unknown(module, reach, operands),
         }
     }
 
@@ -150,7 +150,7 @@ impl Locals {
     }
 
     /// Marks the contents of all variables among these ids as unknown.
-    fn give_up(&mut self, module: &Module, reach: &PointerReach, ids: &[u32]) -> Option<()> {
+    fn mark_unknown(&mut self, module: &Module, reach: &ReachableCode, ids: &[u32]) -> Option<()> {
         for &id in ids.iter().filter(|id| is_private(module, **id)) {
             match root(module, reach, id) {
                 Root::Variable(id, _) => drop(self.contents.insert(id, Contents::Unknown)),
@@ -163,14 +163,14 @@ impl Locals {
 }
 
 /// Returns the argument passed for a parameter, which is given by the number of its instruction, if its function is called only once.
-pub(crate) fn only_argument(module: &Module, reach: &PointerReach, parameter: usize) -> Option<u32> {
+pub(crate) fn only_argument(module: &Module, reach: &ReachableCode, parameter: usize) -> Option<u32> {
     let mut arguments = reach.arguments(module, parameter);
     let argument = arguments.next()?;
     arguments.next().is_none().then_some(argument)
 }
 
 /// Returns `true` if a call is the only one of its callee.
-fn is_only_call(module: &Module, reach: &PointerReach, call: &Instruction) -> bool {
+fn is_only_call(module: &Module, reach: &ReachableCode, call: &Instruction) -> bool {
     let callee = module.function(module.code.operand(call, 0));
     callee.is_some_and(|callee| reach.call_count(callee) == 1)
 }
@@ -179,7 +179,7 @@ fn is_private(module: &Module, id: u32) -> bool {
     module.pointee_memory(id) == Some(Memory::Private)
 }
 
-fn root(module: &Module, reach: &PointerReach, mut pointer: u32) -> Root {
+fn root(module: &Module, reach: &ReachableCode, mut pointer: u32) -> Root {
     let mut whole = true;
     for _ in 0..MAX_STEPS {
         let Some(node) = module.code.node(pointer) else {

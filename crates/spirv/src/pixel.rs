@@ -8,7 +8,7 @@ use crate::code::Instruction;
 use crate::effect::reads_image;
 use crate::module::Module;
 use crate::private::{PrivateMemory, StoredValue};
-use crate::reach::PointerReach;
+use crate::reach::ReachableCode;
 use tileheap_units::ReadReach;
 
 /// A component of a coordinate.
@@ -27,7 +27,7 @@ struct Coordinates<'a> {
 }
 
 /// Returns the reach of an entry point's fetches from images, by variable; variables that are not listed are read anywhere.
-pub(crate) fn reaches(module: &Module, reach: &PointerReach) -> BTreeMap<u32, ReadReach> {
+pub(crate) fn reaches(module: &Module, reach: &ReachableCode) -> BTreeMap<u32, ReadReach> {
     let mut reaches: BTreeMap<u32, ReadReach> = BTreeMap::new();
     let instructions = || {
         reach
@@ -41,9 +41,9 @@ pub(crate) fn reaches(module: &Module, reach: &PointerReach) -> BTreeMap<u32, Re
         steps: 1 << 16,
     };
     for one in instructions() {
-        let look = match one.op {
+        let texels = match one.op {
             Op::ImageFetch | Op::ImageRead | Op::ImageSparseFetch | Op::ImageSparseRead => {
-                coordinates.look(one)
+                coordinates.fetch_reach(one)
             }
             Op::ImageTexelPointer => None,
             op if reads_image(op) => None,
@@ -52,9 +52,9 @@ pub(crate) fn reaches(module: &Module, reach: &PointerReach) -> BTreeMap<u32, Re
         let Some(variable) = image_variable(module, module.code.operand(one, 0)) else {
             return BTreeMap::new(); // It may be any image.
         };
-        let look = look.map_or(ReadReach::Anywhere, ReadReach::Texels);
-        let known = reaches.entry(variable).or_insert(look);
-        *known = look.max(*known);
+        let fetch = texels.map_or(ReadReach::Anywhere, ReadReach::Texels);
+        let known = reaches.entry(variable).or_insert(fetch);
+        *known = fetch.max(*known);
     }
     reaches
 }
@@ -81,7 +81,7 @@ fn image_variable(module: &Module, mut id: u32) -> Option<u32> {
 
 impl Coordinates<'_> {
     /// Returns the reach of a fetch, in texels; `None` if the fetch does not read level 0 at a constant offset from the pixel.
-    fn look(&mut self, fetch: &Instruction) -> Option<u32> {
+    fn fetch_reach(&mut self, fetch: &Instruction) -> Option<u32> {
         let operands = self.module.code.operands(fetch);
         let (&coordinate, mut rest) = (operands.get(1)?, operands.get(2..)?);
         let mut more = [0, 0];

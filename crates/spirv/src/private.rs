@@ -5,7 +5,7 @@ use rspirv::spirv::Op;
 use crate::code::Node;
 use crate::effect::{Bits, Origin, origin};
 use crate::module::Module;
-use crate::reach::PointerReach;
+use crate::reach::ReachableCode;
 use crate::types::Memory;
 
 /// A class of private memory that some pointer may reach, given by its representative definition.
@@ -33,7 +33,7 @@ pub(crate) struct PrivateMemory {
 }
 
 impl PrivateMemory {
-    pub(crate) fn new(module: &Module, reach: &PointerReach) -> PrivateMemory {
+    pub(crate) fn new(module: &Module, reach: &ReachableCode) -> PrivateMemory {
         let count = module.code.node_count();
         let mut memory = PrivateMemory {
             parents: (0..count as u32).collect(),
@@ -90,7 +90,7 @@ impl PrivateMemory {
     }
 
     /// Puts a private pointer into the same class as the pointers it comes from.
-    fn unite_origins(&mut self, module: &Module, reach: &PointerReach, number: usize) {
+    fn unite_origins(&mut self, module: &Module, reach: &ReachableCode, number: usize) {
         let instruction = &module.code.instructions[number];
         let id = module.code.result(instruction);
         if module.pointee_memory(id) != Some(Memory::Private) {
@@ -107,7 +107,7 @@ impl PrivateMemory {
         let node = |id: &u32| module.code.node(*id);
         match origin(module, instruction) {
             Origin::Operands(ids) => ids.iter().filter_map(node).for_each(&mut unite),
-            Origin::EveryOther(ids) => ids.iter().step_by(2).filter_map(node).for_each(&mut unite),
+            Origin::PhiOperands(ids) => ids.iter().step_by(2).filter_map(node).for_each(&mut unite),
             Origin::Parameter => {
                 let arguments = reach.arguments(module, number);
                 arguments
@@ -122,7 +122,7 @@ impl PrivateMemory {
                 returned.into_iter().for_each(&mut unite);
             }
             // Private pointers are not stored anywhere (that would need the physical addressing of kernels).
-            Origin::Loaded | Origin::Nowhere => {}
+            Origin::Loaded | Origin::Unknown => {}
         }
     }
 

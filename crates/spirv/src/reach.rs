@@ -8,7 +8,7 @@ use crate::code::Node;
 use crate::module::Module;
 
 /// The part of a module that an entry point can execute.
-pub(crate) struct PointerReach {
+pub(crate) struct ReachableCode {
     pub(crate) instructions: Vec<usize>,
     /// For each call of a defined function: the callee, the number of arguments, and the number of the instruction. Sorted; of
     /// one callee, the calls with the most arguments first.
@@ -20,11 +20,11 @@ pub(crate) struct PointerReach {
     parameters: Vec<(usize, usize, usize)>,
 }
 
-impl PointerReach {
+impl ReachableCode {
     /// Follows calls from the function at position `entry`. O(instructions x log functions).
-    pub(crate) fn new(module: &Module, entry: usize) -> PointerReach {
+    pub(crate) fn new(module: &Module, entry: usize) -> ReachableCode {
         let code = &module.code;
-        let mut reach = PointerReach {
+        let mut reach = ReachableCode {
             instructions: Vec::new(),
             calls: Vec::new(),
             returns: Vec::new(),

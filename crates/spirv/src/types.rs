@@ -7,7 +7,7 @@ use crate::module::{Decorations, Module};
 use tileheap_device::AccessKind;
 
 /// Maximum nesting depth of arrays: malformed modules may have cyclic types.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// Maximum number of indices followed to an offset.
 const MAX_INDICES: usize = 64;
@@ -89,7 +89,7 @@ impl Module {
     fn element(&self, id: u32) -> Option<(&Instruction, Option<u32>)> {
         let mut kind = self.code.definition(id)?;
         let mut count = Some(1u32);
-        for _ in 0..DEEPEST {
+        for _ in 0..MAX_DEPTH {
             match kind.op {
                 Op::TypeArray => {
                     let length = self.constant(self.code.operand(kind, 1));
@@ -193,7 +193,7 @@ impl Module {
             let definition = self.code.definition(id)?;
             match definition.op {
                 Op::Variable => break definition,
-                Op::AccessChain | Op::InBoundsAccessChain if chains.len() < DEEPEST => {
+                Op::AccessChain | Op::InBoundsAccessChain if chains.len() < MAX_DEPTH => {
                     chains.push(definition);
                     id = self.code.operand(definition, 0);
                 }

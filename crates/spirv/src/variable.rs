@@ -4,13 +4,13 @@ use rspirv::spirv::Op;
 
 use crate::locals::only_argument;
 use crate::module::Module;
-use crate::reach::PointerReach;
+use crate::reach::ReachableCode;
 
 /// Maximum number of instructions between a handle and its variable.
 pub(crate) const MAX_STEPS: usize = 64;
 
 /// Returns the variable that a pointer or image comes from.
-pub(crate) fn variable_of(module: &Module, reach: &PointerReach, mut id: u32) -> Option<u32> {
+pub(crate) fn variable_of(module: &Module, reach: &ReachableCode, mut id: u32) -> Option<u32> {
     for _ in 0..MAX_STEPS {
         let number = module.code.number(module.code.node(id)?);
         let one = &module.code.instructions[number];

@@ -92,7 +92,7 @@ pub(crate) enum Earlier {
     /// Commands before a render pass instance.
     BeforeInstance(u64),
     /// No commands directly, only dependency chains from operations that are ordered before all following commands.
-    BeforeAll,
+    ChainsOnly,
 }
 
 impl Earlier {
@@ -102,7 +102,7 @@ impl Earlier {
             Earlier::All => true,
             Earlier::Within(subpass) => place == Some(subpass),
             Earlier::BeforeInstance(instance) => place.is_none_or(|subpass| subpass.instance != instance),
-            Earlier::BeforeAll => false,
+            Earlier::ChainsOnly => false,
         }
     }
 
@@ -175,13 +175,13 @@ impl Union {
         let mut union = Union::default();
         for edge in edges {
             if edge.kind != EdgeKind::Acquire {
-                union.src |= edge.src.execution;
+                union.src |= edge.src.execution_stages;
             }
             if edge.has_transition {
                 union.src |= NO_STAGE;
                 union.dst |= NO_STAGE;
             }
-            union.dst |= edge.dst.execution;
+            union.dst |= edge.dst.execution_stages;
             union.dst_usages |= edge.dst_usages;
         }
         union

@@ -227,7 +227,7 @@ pub struct Dependency {
     /// The scopes of the dependency.
     pub scopes: DependencyScopes,
     /// The memory that the dependency applies to.
-    pub extent: DependencyMemory,
+    pub memory: DependencyMemory,
     /// A transition or transfer between the scopes; only with [`DependencyMemory::Part`].
     pub change: BarrierChange,
 }

@@ -428,7 +428,7 @@ impl Record {
     }
 
     /// Removes the pieces that a later access supersedes.
-    pub(crate) fn hide(&mut self, later: &LaterAccess, resource: ResourceId) {
+    pub(crate) fn supersede(&mut self, later: &LaterAccess, resource: ResourceId) {
         if later.origin.usage.is_unknown() || later.command == self.command {
             return;
         }
@@ -445,7 +445,7 @@ impl Record {
         let is_repeated = is_same && (!self.writes() || self.kind == partial);
         let is_overwritten = later.origin.usage.writes() && later.kind != partial;
         let hidden = if is_repeated || is_overwritten {
-            self.hidden_by(later)
+            self.superseded_region(later)
         } else {
             None
         };
@@ -467,7 +467,7 @@ impl Record {
     }
 
     /// Returns the region of the record that a later access certainly covers.
-    fn hidden_by(&self, later: &LaterAccess) -> Option<Region> {
+    fn superseded_region(&self, later: &LaterAccess) -> Option<Region> {
         let certain = later.touched.certain;
         if self.origin.class == later.origin.class {
             return Some(certain);

@@ -129,7 +129,7 @@ impl Usages {
 
     /// Returns the access scope of a dependency: its accesses, performed by the stages that it names.
     pub(crate) fn of(scope: &ExpandedScope) -> Usages {
-        Usages::performed(scope.named, scope.access)
+        Usages::performed(scope.access_stages, scope.access)
     }
 
     /// Returns all usages of some stages.

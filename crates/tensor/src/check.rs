@@ -28,13 +28,13 @@ pub fn check(graph: &Graph, requirements: &[TensorRequirements], plan: &TensorPl
         graph,
         plan,
         memory: BTreeMap::new(),
-        outside: BTreeMap::new(),
-        left: BTreeMap::new(),
-        counted: BTreeMap::new(),
-        truth: BTreeMap::new(),
+        external: BTreeMap::new(),
+        exits_taken: BTreeMap::new(),
+        first_rounds: BTreeMap::new(),
+        expected: BTreeMap::new(),
         written: 0,
         random: 5,
-        forks: graph.blocks().len() > 1,
+        has_control_flow: graph.blocks().len() > 1,
         period: period(plan),
     };
     (0..runs).try_for_each(|run| machine.run(run == 0))
@@ -142,17 +142,17 @@ struct Machine<'a> {
     plan: &'a TensorPlan,
     memory: BTreeMap<u32, Pieces>,
     /// Contents of external tensors and constants.
-    outside: BTreeMap<TensorId, Pieces>,
+    external: BTreeMap<TensorId, Pieces>,
     /// For each loop output: the index of the exit taken, and the round in which it was taken.
-    left: BTreeMap<TensorId, (usize, u64)>,
+    exits_taken: BTreeMap<TensorId, (usize, u64)>,
     /// For each loop whose round numbers continue from one execution to the next: the number of the next execution's first round.
-    counted: BTreeMap<NodeId, u64>,
+    first_rounds: BTreeMap<NodeId, u64>,
     /// The expected value of each tensor, as if nothing shared memory.
-    truth: BTreeMap<TensorId, Pieces>,
+    expected: BTreeMap<TensorId, Pieces>,
     written: u64,
     random: u64,
     /// True if the graph has loops or branches, whose nodes may not run in every execution.
-    forks: bool,
+    has_control_flow: bool,
     /// A number of rounds after which all placements repeat, and the period with which they do.
     period: (u64, u64),
 }
@@ -183,10 +183,10 @@ fn period(plan: &TensorPlan) -> (u64, u64) {
 
 /// The current location of a tensor.
 #[derive(PartialEq, Eq)]
-enum Spot {
+enum TensorLocation {
     Bytes(Region),
     /// An offset, in bytes, into an external tensor or a constant.
-    Outside(TensorId, u64),
+    External(TensorId, u64),
 }
 
 impl Machine<'_> {
@@ -199,9 +199,9 @@ impl Machine<'_> {
                 TensorSource::Node(_) => false,
             };
             if is_written {
-                let value = self.fresh(id);
+                let value = self.new_value(id);
                 self.write(id, &[], &value, None)?;
-                self.truth.insert(id, value);
+                self.expected.insert(id, value);
             }
         }
         self.block(BlockId::ROOT, &[])?;
@@ -223,36 +223,36 @@ impl Machine<'_> {
         }
     }
 
-    fn fresh(&mut self, writer: TensorId) -> Pieces {
+    fn new_value(&mut self, writer: TensorId) -> Pieces {
         self.written += 1;
         vec![Piece::whole(0, self.size(writer), self.written, writer)]
     }
 
-    fn find(&self, tensor: TensorId, rounds: &[u64]) -> Result<Spot> {
+    fn find(&self, tensor: TensorId, rounds: &[u64]) -> Result<TensorLocation> {
         let placed = self.plan.tensor(tensor);
         let place = match &placed.placement {
             Some(place) if placed.backing == Backing::Planned => place.at(rounds),
-            _ => return Ok(Spot::Outside(tensor, 0)),
+            _ => return Ok(TensorLocation::External(tensor, 0)),
         };
-        self.spot(tensor, place, rounds)
+        self.locate(tensor, place, rounds)
     }
 
-    fn spot(&self, tensor: TensorId, place: &Placement, rounds: &[u64]) -> Result<Spot> {
+    fn locate(&self, tensor: TensorId, place: &Placement, rounds: &[u64]) -> Result<TensorLocation> {
         match place {
-            Placement::At(region) => Ok(Spot::Bytes(*region)),
+            Placement::At(region) => Ok(TensorLocation::Bytes(*region)),
             Placement::Within { tensor: of, .. } if *of == tensor => {
                 Err(refused(self.graph, tensor, "is a part of itself"))
             }
             Placement::Within { tensor: of, offset } => Ok(match self.find(*of, rounds)? {
-                Spot::Bytes(region) => Spot::Bytes(Region {
+                TensorLocation::Bytes(region) => TensorLocation::Bytes(Region {
                     offset: region.offset + *offset,
                     ..region
                 }),
-                Spot::Outside(of, more) => Spot::Outside(of, more + offset.0),
+                TensorLocation::External(of, more) => TensorLocation::External(of, more + offset.0),
             }),
             Placement::AtExit(exits) => {
                 let way = self
-                    .left
+                    .exits_taken
                     .get(&tensor)
                     .and_then(|&(exit, round)| Some((exits.get(exit)?, round)));
                 let Some((exit, round)) = way else {
@@ -260,7 +260,7 @@ impl Machine<'_> {
                 };
                 // The output of an inner loop, in the round in which the outer loop was left.
                 let around = [self.around(tensor, rounds), &[round]].concat();
-                self.spot(tensor, exit.at(&[round]), &around)
+                self.locate(tensor, exit.at(&[round]), &around)
             }
             Placement::PerRound(_) => {
                 let problem = format!("has no placement in round {rounds:?}");
@@ -299,12 +299,12 @@ impl Machine<'_> {
         node: Option<NodeId>,
     ) -> Result<()> {
         let (graph, plan) = (self.graph, self.plan);
-        let spot = self.find(tensor, rounds)?;
+        let location = self.find(tensor, rounds)?;
         let mut held = value.clone();
         held.iter_mut().for_each(|piece| piece.writer = tensor);
         let first = held.last().map_or(0, |piece| piece.end);
-        let (pieces, start) = match spot {
-            Spot::Bytes(region) => {
+        let (pieces, start) = match location {
+            TensorLocation::Bytes(region) => {
                 // Padding up to the region's end belongs to the writer.
                 if graph.tensor(tensor).view.is_none() && first < region.size.0 {
                     self.written += 1;
@@ -312,7 +312,7 @@ impl Machine<'_> {
                 }
                 (self.memory.entry(region.memory.0).or_default(), region.offset.0)
             }
-            Spot::Outside(of, offset) => (self.outside.entry(of).or_default(), offset),
+            TensorLocation::External(of, offset) => (self.external.entry(of).or_default(), offset),
         };
         let end = start + held.last().map_or(0, |piece| piece.end);
         if let Some(node) = node {
@@ -323,7 +323,7 @@ impl Machine<'_> {
                 let made_here = |id: TensorId| matches!(graph.tensor(id).source, TensorSource::Node(_));
                 let said = plan.aliasing.iter().any(|aliasing| {
                     // After a node that did not run, the entry names another previous owner.
-                    let named = self.forks || aliasing.previous.contains(&piece.writer);
+                    let named = self.has_control_flow || aliasing.previous.contains(&piece.writer);
                     aliasing.node == node && aliasing.output == tensor && named
                 });
                 let mut both = [piece.writer, tensor].into_iter();
@@ -347,12 +347,12 @@ impl Machine<'_> {
     fn check(&self, tensor: TensorId, rounds: &[u64]) -> Result<()> {
         let nothing = Pieces::new();
         let (pieces, start) = match self.find(tensor, rounds)? {
-            Spot::Bytes(region) => (self.memory.get(&region.memory.0), region.offset.0),
-            Spot::Outside(of, offset) => (self.outside.get(&of), offset),
+            TensorLocation::Bytes(region) => (self.memory.get(&region.memory.0), region.offset.0),
+            TensorLocation::External(of, offset) => (self.external.get(&of), offset),
         };
         let size = self.size(tensor);
         let found = part(pieces.unwrap_or(&nothing), start, size);
-        let expected = self.truth.get(&tensor).map(|pieces| part(pieces, 0, size));
+        let expected = self.expected.get(&tensor).map(|pieces| part(pieces, 0, size));
         if expected.as_ref() == Some(&found) {
             return Ok(());
         }
@@ -373,8 +373,8 @@ impl Machine<'_> {
 
     /// Sets the expected value of `to` to that of `from`.
     fn pass_on(&mut self, from: TensorId, to: TensorId) {
-        let value = self.truth.get(&from).cloned().unwrap_or_default();
-        self.truth.insert(to, value);
+        let value = self.expected.get(&from).cloned().unwrap_or_default();
+        self.expected.insert(to, value);
     }
 
     fn block(&mut self, block: BlockId, rounds: &[u64]) -> Result<()> {
@@ -406,7 +406,7 @@ impl Machine<'_> {
                     let is_copied = copies.any(|copy| copy.from == result && copy.to == output);
                     // The result may be in the output's bytes in some rounds; a copy there writes nothing else.
                     if is_copied && self.find(result, rounds)? != self.find(output, rounds)? {
-                        self.write(output, rounds, &self.truth[&output].clone(), None)?;
+                        self.write(output, rounds, &self.expected[&output].clone(), None)?;
                     }
                     self.check(output, rounds)?;
                 }
@@ -424,22 +424,22 @@ impl Machine<'_> {
         let shares = |id: TensorId| self.plan.tensor(id).layout.rule == super::LayoutRule::buffer();
         if let Some(view) = of_operand.filter(|view| shares(output) && shares(view.base)) {
             let size = self.size(output);
-            let base = self.truth.get(&view.base).cloned().unwrap_or_default();
-            self.truth.insert(output, part(&base, view.offset.0, size));
+            let base = self.expected.get(&view.base).cloned().unwrap_or_default();
+            self.expected.insert(output, part(&base, view.offset.0, size));
             return self.check(output, rounds);
         }
-        let value = self.fresh(output);
+        let value = self.new_value(output);
         self.write(output, rounds, &value, Some(id))?;
         // The output is a part of a larger tensor that is assembled from such parts.
         if let Some(view) = view {
-            put(self.truth.entry(view.base).or_default(), view.offset.0, &value);
+            put(self.expected.entry(view.base).or_default(), view.offset.0, &value);
         }
-        self.truth.insert(output, value);
+        self.expected.insert(output, value);
         Ok(())
     }
 
     /// Reduces a round count modulo the period of the placements: after the result, every placement is as after `rounds`.
-    fn as_many_rounds(&self, rounds: u64) -> u64 {
+    fn equivalent_rounds(&self, rounds: u64) -> u64 {
         let (first, period) = self.period;
         match rounds.checked_sub(first) {
             Some(more) => first + more % period,
@@ -455,18 +455,18 @@ impl Machine<'_> {
         }
         let continued = &self.plan.continued;
         for inner in continued.iter().filter(|inner| inner.within == id) {
-            self.counted.remove(&inner.node);
+            self.first_rounds.remove(&inner.node);
         }
         let continued = continued.iter().find(|continued| continued.node == id);
-        let begin = self.counted.get(&id).copied().unwrap_or(0);
+        let begin = self.first_rounds.get(&id).copied().unwrap_or(0);
         let mut here = [rounds, &[begin]].concat();
         for &parameter in &body.inputs {
             if self.copied(id, parameter, CopyTime::Enter) {
-                self.write(parameter, &here, &self.truth[&parameter].clone(), None)?;
+                self.write(parameter, &here, &self.expected[&parameter].clone(), None)?;
             }
         }
         let (any, way_out) = (self.next(12) as u64, self.next(of.exits.len()));
-        let most = of.rounds.map_or(any, |rounds| self.as_many_rounds(rounds));
+        let most = of.rounds.map_or(any, |rounds| self.equivalent_rounds(rounds));
         loop {
             let round = here[rounds.len()];
             for after in 0..=body.nodes.len() {
@@ -479,11 +479,11 @@ impl Machine<'_> {
                     for (&result, &output) in exit.results.iter().zip(&node.outputs) {
                         self.check(result, &here)?;
                         self.pass_on(result, output);
-                        self.left.insert(output, (number, round));
+                        self.exits_taken.insert(output, (number, round));
                     }
                     if let Some(continued) = continued {
                         let more = continued.more.get(number).copied().unwrap_or(0);
-                        self.counted.insert(id, round + more);
+                        self.first_rounds.insert(id, round + more);
                     }
                     return self.check_all(&node.outputs, rounds);
                 }
@@ -491,7 +491,7 @@ impl Machine<'_> {
                     self.node(node, &here)?;
                 }
             }
-            let value = |carry: &LoopCarry| self.truth.get(&carry.value).cloned().unwrap_or_default();
+            let value = |carry: &LoopCarry| self.expected.get(&carry.value).cloned().unwrap_or_default();
             let next = of.carried.iter().map(|carry| (carry.into, value(carry)));
             let next: Vec<(TensorId, Pieces)> = next.collect();
             here[rounds.len()] += 1;
@@ -499,7 +499,7 @@ impl Machine<'_> {
                 if self.copied(id, into, CopyTime::Round) {
                     self.write(into, &here, &value, None)?;
                 }
-                self.truth.insert(into, value);
+                self.expected.insert(into, value);
             }
         }
     }

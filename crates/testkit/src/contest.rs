@@ -18,7 +18,7 @@ pub const BELADY: &str = "belady";
 
 /// Results of one policy on one scenario at one budget: medians over seeds, and the spread.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct PolicyResult {
     /// Mean traffic per frame in bytes: the median over seeds.
     pub mean: u64,
     /// Mean traffic per frame in bytes, by seed.
@@ -28,7 +28,7 @@ pub struct Cell {
 }
 
 /// The policies to compare, and the parameters of the traces.
-pub struct Field<'a> {
+pub struct ContestDesc<'a> {
     /// Online policies.
     pub policies: &'a [PolicyDesc<'static>],
     /// True to add Belady's policy.
@@ -39,12 +39,12 @@ pub struct Field<'a> {
     pub frames: u32,
 }
 
-impl Field<'_> {
-    /// Replays one scenario at one budget; returns the cells by policy, including [`LOWER_BOUND`] and, if `belady` is true, [`BELADY`].
+impl ContestDesc<'_> {
+    /// Replays one scenario at one budget; returns the results by policy, including [`LOWER_BOUND`] and, if `belady` is true, [`BELADY`].
     ///
     /// # Panics
     /// If a policy breaks a rule.
-    pub fn contest(&self, scenario: Scenario, budget: u64) -> BTreeMap<&'static str, Cell> {
+    pub fn contest(&self, scenario: Scenario, budget: u64) -> BTreeMap<&'static str, PolicyResult> {
         let mut all: BTreeMap<&'static str, Vec<TraceSummary>> = BTreeMap::new();
         for seed in self.seeds.clone() {
             // This scenario has thousands of textures in each frame.
@@ -77,7 +77,7 @@ impl Field<'_> {
             }
         }
         all.into_iter()
-            .map(|(name, summaries)| (name, cell(&summaries)))
+            .map(|(name, summaries)| (name, policy_result(&summaries)))
             .collect()
     }
 }
@@ -98,9 +98,9 @@ fn play(
     replay.finish()
 }
 
-fn cell(summaries: &[TraceSummary]) -> Cell {
+fn policy_result(summaries: &[TraceSummary]) -> PolicyResult {
     let of = |figure: &dyn Fn(&TraceSummary) -> u64| median(summaries.iter().map(figure).collect());
-    Cell {
+    PolicyResult {
         mean: of(&|summary| summary.traffic.mean.0),
         means: summaries.iter().map(|summary| summary.traffic.mean.0).collect(),
         p99: of(&|summary| summary.traffic.p99.0),

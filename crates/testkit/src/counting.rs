@@ -1,11 +1,11 @@
 //! Counts the heap allocations of a thread, and their bytes. A test program uses it as its allocator:
-//! `#[global_allocator] static ALLOCATOR: Counting = Counting;`
+//! `#[global_allocator] static ALLOCATOR: CountingAllocator = CountingAllocator;`
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 /// The system's allocator with a counter; allocations of the fake driver do not count.
-pub struct Counting;
+pub struct CountingAllocator;
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
@@ -16,9 +16,9 @@ thread_local! {
 }
 
 // SAFETY: everything is forwarded to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if !exempt() {
+        if !is_exempt() {
             ALLOCATIONS.set(ALLOCATIONS.get() + 1);
         }
         LIVE.set(LIVE.get() + layout.size() as isize);
@@ -35,17 +35,17 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[cfg(feature = "runtime")]
-fn exempt() -> bool {
+fn is_exempt() -> bool {
     crate::fake_driver::inside()
 }
 
 #[cfg(not(feature = "runtime"))]
-fn exempt() -> bool {
+fn is_exempt() -> bool {
     false
 }
 
 /// The number of allocations of this thread so far.
-pub fn so_far() -> usize {
+pub fn allocation_count() -> usize {
     ALLOCATIONS.get()
 }
 

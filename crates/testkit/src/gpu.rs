@@ -10,7 +10,7 @@ use std::mem::ManuallyDrop;
 use tileheap::runtime::{BoundBuffer, Capabilities, Context, Device, PipelineTarget};
 
 /// Recording paths by name, each with the capabilities to disable in order to select it: the newest path, those without one capability, and the oldest.
-pub fn ways() -> Vec<(&'static str, Capabilities)> {
+pub fn recording_paths() -> Vec<(&'static str, Capabilities)> {
     use Capabilities as C;
     vec![
         ("newest", C::empty()),
@@ -76,8 +76,8 @@ impl Gpu {
         self.context.device()
     }
 
-    pub fn tile(&self) -> &Device {
-        self.context.tile()
+    pub fn runtime(&self) -> &Device {
+        self.context.runtime()
     }
 
     pub fn create<I: CreateInfo>(&self, info: &I) -> I::Handle {

@@ -201,7 +201,7 @@ pub fn area(width: u32, height: u32) -> vk::Rect2D {
 }
 
 /// The subresource range of a whole image with one level and one layer.
-pub fn whole(aspects: vk::ImageAspectFlags) -> vk::ImageSubresourceRange {
+pub fn whole_image(aspects: vk::ImageAspectFlags) -> vk::ImageSubresourceRange {
     vk::ImageSubresourceRange {
         aspect_mask: aspects,
         level_count: 1,
@@ -232,7 +232,7 @@ pub fn view_info(
         .image(image)
         .view_type(vk::ImageViewType::TYPE_2D)
         .format(format)
-        .subresource_range(whole(aspects))
+        .subresource_range(whole_image(aspects))
 }
 
 /// A color attachment that is cleared, stored and transitioned to layout GENERAL.

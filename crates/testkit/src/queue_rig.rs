@@ -45,7 +45,7 @@ impl QueueRig {
         };
         let desc = DeviceDesc {
             queues: (0..queues).map(queue).collect(),
-            enabled: context.tile().capabilities(),
+            enabled: context.runtime().capabilities(),
             ..DeviceDesc::default()
         };
         let (instance, physical) = (context.instance(), context.physical_device());

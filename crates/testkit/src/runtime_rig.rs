@@ -338,17 +338,17 @@ impl Rig {
     }
 
     /// Returns all problems: violations of valid usage, and objects that are still live. The runtime must have been destroyed.
-    pub fn amiss(&self) -> Vec<String> {
-        let mut amiss = self.driver.violations();
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = self.driver.violations();
         let left = self.driver.live_below_device();
         if left != self.own_objects {
-            amiss.push(format!(
+            problems.push(format!(
                 "{} objects left: {:?}",
                 left - self.own_objects,
                 self.driver.live()
             ));
         }
-        amiss
+        problems
     }
 }
 

@@ -20,10 +20,10 @@ pub(crate) const DELIBERATE: [&str; 2] = ["VUID-vkCmdDispatch-commandBuffer-1074
 ///
 /// # Panics
 /// If the device has no tile memory, or a storage buffer cannot be placed there.
-pub(crate) fn make(context: Context) -> Context {
+pub(crate) fn record_mistake(context: Context) -> Context {
     let mut gpu = Gpu::on(context);
     let (device, context) = (gpu.device().clone(), &gpu.context);
-    let heap = context.tile().profile().tile.expect("tile memory");
+    let heap = context.runtime().profile().tile.expect("tile memory");
     let info = vk::BufferCreateInfo::default()
         .size(256)
         .usage(vk::BufferUsageFlags::STORAGE_BUFFER | ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM);

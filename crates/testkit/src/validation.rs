@@ -23,7 +23,7 @@ pub const DELIBERATE: [&str; 2] = ["VUID-vkCmdFillBuffer-size-00028", "SYNC-HAZA
 /// If the context cannot be created, or receives messages other than those of [`DELIBERATE`] mistakes.
 pub fn context(desc: &ContextDesc<'_>) -> Context {
     let desc = ContextDesc {
-        validate: wanted(),
+        validate: is_requested(),
         ..desc.clone()
     };
     let mut context = Context::new(&desc).unwrap_or_else(|error| panic!("{error}"));
@@ -40,7 +40,7 @@ pub fn context(desc: &ContextDesc<'_>) -> Context {
             )
         };
         if has_tile_memory(&context) {
-            context = tile_mistake::make(context);
+            context = tile_mistake::record_mistake(context);
         }
         assert_eq!(
             ids(&context.messages()),
@@ -91,7 +91,7 @@ fn deliberate(context: &Context) -> Vec<&'static str> {
 }
 
 fn has_tile_memory(context: &Context) -> bool {
-    context.tile().profile().tile.is_some()
+    context.runtime().profile().tile.is_some()
 }
 
 fn ids(messages: &[ValidationMessage]) -> Vec<&str> {
@@ -109,7 +109,7 @@ fn is_excused(message: &ValidationMessage) -> bool {
 }
 
 /// Returns true if `TILEHEAP_VALIDATE=1` requests a validated run.
-pub fn wanted() -> bool {
+pub fn is_requested() -> bool {
     std::env::var_os("TILEHEAP_VALIDATE").is_some_and(|value| value == "1")
 }
 

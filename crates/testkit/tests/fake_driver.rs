@@ -10,7 +10,7 @@ use tileheap_testkit::runtime_rig::{self, image_info, on_fake};
 
 /// The driver's own allocations do not count.
 #[global_allocator]
-static ALLOCATOR: counting::Counting = counting::Counting;
+static ALLOCATOR: counting::CountingAllocator = counting::CountingAllocator;
 
 /// A device with everything that its driver supports enabled.
 struct Rig(runtime_rig::Rig);
@@ -174,14 +174,14 @@ fn a_lost_device_stays_lost() {
 fn the_drivers_own_allocations_do_not_count() {
     let rig = Rig::new(false);
     let commands = rig.begun();
-    let before = counting::so_far();
+    let before = counting::allocation_count();
     for _ in 0..100 {
         on_fake!(rig.device.cmd_dispatch(commands, 1, 1, 1));
     }
-    assert_eq!(counting::so_far(), before);
+    assert_eq!(counting::allocation_count(), before);
     assert_eq!(rig.driver.recorded(commands).len(), 100);
     assert!(
-        counting::so_far() > before,
+        counting::allocation_count() > before,
         "the allocator counts outside the driver"
     );
 }

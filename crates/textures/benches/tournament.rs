@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use tileheap_baselines::textures::ALL;
-use tileheap_testkit::contest::{BELADY, BUDGETS, Cell, Field, LOWER_BOUND};
+use tileheap_testkit::contest::{BELADY, BUDGETS, ContestDesc, LOWER_BOUND, PolicyResult};
 use tileheap_textures::scenario::Scenario;
 use tileheap_textures::{Coherent, PolicyDesc, UploadMode};
 
@@ -14,7 +14,7 @@ const OURS: PolicyDesc<'static> = Coherent::DESC;
 const LEVELS: PolicyDesc<'static> = Coherent::KEEPING_LEVELS;
 const STILL: PolicyDesc<'static> = Coherent::WITHOUT_RELOCATION;
 
-type Cells = BTreeMap<&'static str, Cell>;
+type Cells = BTreeMap<&'static str, PolicyResult>;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -26,7 +26,7 @@ fn main() {
         false => (1, 4),
     };
     let first = number("--first-seed", 0);
-    let field = Field {
+    let contest = ContestDesc {
         policies: &ALL,
         belady: true,
         seeds: first..first + number("--seeds", seeds),
@@ -37,11 +37,11 @@ fn main() {
         .into_iter()
         .flat_map(|one| BUDGETS.map(|budget| (one, budget)))
     {
-        rows.push((scenario, budget, field.contest(scenario, budget)));
+        rows.push((scenario, budget, contest.contest(scenario, budget)));
         // Progress.
         eprintln!("{} {budget}", scenario.name());
     }
-    let text = document(&field, &rows);
+    let text = document(&contest, &rows);
     match value("--write") {
         Some(path) => std::fs::write(path, text).unwrap_or_else(|error| panic!("{path}: {error}")),
         None => print!("{text}"),
@@ -49,7 +49,7 @@ fn main() {
 }
 
 /// Mean traffic divided by the lower bound.
-fn ratio(cell: &Cell, cells: &Cells) -> f64 {
+fn ratio(cell: &PolicyResult, cells: &Cells) -> f64 {
     cell.mean as f64 / cells[LOWER_BOUND].mean.max(1) as f64
 }
 
@@ -57,7 +57,7 @@ fn ratio(cell: &Cell, cells: &Cells) -> f64 {
 fn best(
     cells: &Cells,
     ours: PolicyDesc<'static>,
-    figure: impl Fn(&Cell) -> u64,
+    figure: impl Fn(&PolicyResult) -> u64,
 ) -> Option<(&'static str, u64)> {
     let peers = ALL.into_iter().filter(|kind| {
         ![OURS, LEVELS, STILL].iter().any(|ours| ours.name == kind.name)
@@ -77,7 +77,7 @@ fn against(own: u64, best: Option<(&str, u64)>) -> String {
     format!("{mark}{factor:.2} × {name}{mark}")
 }
 
-fn document(field: &Field<'_>, rows: &[(Scenario, u64, Cells)]) -> String {
+fn document(contest: &ContestDesc<'_>, rows: &[(Scenario, u64, Cells)]) -> String {
     let mut text = format!(
         "<!-- Written by `cargo bench -p tileheap-textures --bench tournament -- --write docs/cache_tournament.md`. -->\n\
          # The tournament of cache policies\n\n\
@@ -90,9 +90,9 @@ fn document(field: &Field<'_>, rows: &[(Scenario, u64, Cells)]) -> String {
          - *levels* is `coherent-levels`, which uploads only the missing levels when a texture is requested at a finer level. So does \
          `first-attempt`, which is therefore compared with it and not with `coherent`: the bound only holds for uploads of whole chains.\n\
          - *still* is `coherent-still`, which does not relocate, and is only compared with other policies that do not.\n\n",
-        field.seeds,
-        field.frames,
-        field.frames / 4
+        contest.seeds,
+        contest.frames,
+        contest.frames / 4
     );
     text += "| scenario | budget | bound, B a frame | coherent / bound | spread over seeds | / belady | mean | p99 | levels / bound | mean | p99 | still / bound | mean | p99 |\n";
     text += "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";

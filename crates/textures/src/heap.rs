@@ -29,10 +29,10 @@ pub struct Heap {
     by_bin: Links,
     bins: Vec<List>,
     /// One bit per non-empty bin.
-    full: [u64; BINS / 64],
-    spare: Vec<u32>,
+    nonempty_bins: [u64; BINS / 64],
+    unused_nodes: Vec<u32>,
     unit: u64,
-    free: u64,
+    free_bytes: u64,
     /// The node at which the last search by address ended; [`NONE`] for the start.
     cursor: u32,
 }
@@ -51,15 +51,15 @@ impl Heap {
             address: List::default(),
             by_bin: Links::default(),
             bins: vec![List::default(); BINS],
-            full: [0; BINS / 64],
-            spare: Vec::new(),
+            nonempty_bins: [0; BINS / 64],
+            unused_nodes: Vec::new(),
             unit,
-            free: size.0,
+            free_bytes: size.0,
             cursor: NONE,
         };
-        let node = heap.node(0, size.0);
+        let node = heap.new_node(0, size.0);
         heap.by_address.push_back(&mut heap.address, node);
-        heap.file(node);
+        heap.add_to_bin(node);
         heap
     }
 
@@ -70,7 +70,7 @@ impl Heap {
         if self.nodes.capacity() < nodes {
             let more = nodes - self.nodes.len();
             self.nodes.reserve(more);
-            self.spare.reserve(nodes - self.spare.len());
+            self.unused_nodes.reserve(nodes - self.unused_nodes.len());
             self.by_address.reserve(more);
             self.by_bin.reserve(more);
         }
@@ -82,8 +82,8 @@ impl Heap {
     }
 
     /// Free bytes.
-    pub fn free(&self) -> u64 {
-        self.free
+    pub fn free_bytes(&self) -> u64 {
+        self.free_bytes
     }
 
     /// Size of the heap in bytes.
@@ -120,43 +120,43 @@ impl Heap {
 
     /// Gives the first `size` bytes of a free node to `owner`; the rest stays free.
     pub fn take(&mut self, node: u32, size: u64, owner: u32) {
-        self.unfile(node);
+        self.remove_from_bin(node);
         let HeapNode {
             offset, size: all, ..
         } = self.nodes[node as usize];
         debug_assert!(all >= size, "the node was chosen to fit");
         if all > size {
-            let rest = self.node(offset + size, all - size);
+            let rest = self.new_node(offset + size, all - size);
             self.by_address.insert_after(&mut self.address, node, rest);
             self.nodes[node as usize].size = size;
-            self.file(rest);
+            self.add_to_bin(rest);
         }
         self.nodes[node as usize].owner = owner;
-        self.free -= size;
+        self.free_bytes -= size;
     }
 
     /// Frees a node and merges it with free neighbors. Returns the node that then covers it.
     pub fn release(&mut self, node: u32) -> u32 {
-        self.free += self.at(node).size;
+        self.free_bytes += self.at(node).size;
         self.nodes[node as usize].owner = NONE;
         let mut node = node;
         let left = self.left(node);
         if left != NONE && self.at(left).owner == NONE {
-            self.unfile(left);
-            self.swallow(left, node);
+            self.remove_from_bin(left);
+            self.merge_next(left, node);
             node = left;
         }
         let right = self.right(node);
         if right != NONE && self.at(right).owner == NONE {
-            self.unfile(right);
-            self.swallow(node, right);
+            self.remove_from_bin(right);
+            self.merge_next(node, right);
         }
-        self.file(node);
+        self.add_to_bin(node);
         node
     }
 
     /// The owner of the last owned node, if the node extends past `end`.
-    pub fn past(&self, end: u64) -> Option<u32> {
+    pub fn owner_past(&self, end: u64) -> Option<u32> {
         let mut node = self.address.last;
         if self.at(node).owner == NONE {
             node = self.left(node);
@@ -171,24 +171,24 @@ impl Heap {
         let HeapNode { offset, size, owner } = *self.at(last);
         if owner != NONE {
             if end > offset + size {
-                let rest = self.node(offset + size, end - offset - size);
+                let rest = self.new_node(offset + size, end - offset - size);
                 self.by_address.push_back(&mut self.address, rest);
-                self.free += self.at(rest).size;
-                self.file(rest);
+                self.free_bytes += self.at(rest).size;
+                self.add_to_bin(rest);
             }
             return;
         }
-        self.unfile(last);
-        self.free = self.free - size + (end - offset);
+        self.remove_from_bin(last);
+        self.free_bytes = self.free_bytes - size + (end - offset);
         if end == offset {
             self.by_address.remove(&mut self.address, last);
-            self.spare.push(last);
+            self.unused_nodes.push(last);
             if self.cursor == last {
                 self.cursor = NONE;
             }
         } else {
             self.nodes[last as usize].size = end - offset;
-            self.file(last);
+            self.add_to_bin(last);
         }
     }
 
@@ -197,7 +197,7 @@ impl Heap {
         let HeapNode {
             offset, size: all, ..
         } = *self.at(node);
-        let rest = self.node(offset + size, all - size);
+        let rest = self.new_node(offset + size, all - size);
         self.nodes[rest as usize].owner = self.at(node).owner;
         self.by_address.insert_after(&mut self.address, node, rest);
         self.nodes[node as usize].size = size;
@@ -208,7 +208,7 @@ impl Heap {
     /// and appends the moves. At least `size` bytes must be free.
     ///
     /// O(nodes visited): the search continues where the last one ended, and stops `limit` nodes after the first match.
-    pub fn gather(&mut self, size: u64, limit: u32, journal: &mut Journal) -> u32 {
+    pub fn compact_to_fit(&mut self, size: u64, limit: u32, journal: &mut Journal) -> u32 {
         let (mut best, mut seen, mut rounds) = (None, 0, 0);
         let (mut first, mut free, mut taken) = (NONE, 0, 0);
         let mut node = self.cursor;
@@ -261,9 +261,9 @@ impl Heap {
             let next = self.right(node);
             let HeapNode { offset, size, owner } = self.nodes[node as usize];
             if owner == NONE {
-                self.unfile(node);
+                self.remove_from_bin(node);
                 self.by_address.remove(&mut self.address, node);
-                self.spare.push(node);
+                self.unused_nodes.push(node);
             } else {
                 if offset != end {
                     journal.moved(owner, size, offset, end);
@@ -277,7 +277,7 @@ impl Heap {
             }
             node = next;
         }
-        let rest = self.node(end, stop - end);
+        let rest = self.new_node(end, stop - end);
         if before == NONE {
             self.by_address.push_front(&mut self.address, rest);
         } else {
@@ -285,35 +285,35 @@ impl Heap {
         }
         let right = self.right(rest);
         if right != NONE && self.at(right).owner == NONE {
-            self.unfile(right);
-            self.swallow(rest, right);
+            self.remove_from_bin(right);
+            self.merge_next(rest, right);
         }
-        self.file(rest);
+        self.add_to_bin(rest);
         rest
     }
 
-    fn swallow(&mut self, node: u32, next: u32) {
+    fn merge_next(&mut self, node: u32, next: u32) {
         self.nodes[node as usize].size += self.nodes[next as usize].size;
         self.by_address.remove(&mut self.address, next);
-        self.spare.push(next);
+        self.unused_nodes.push(next);
         if self.cursor == next {
             self.cursor = node;
         }
     }
 
-    fn node(&mut self, offset: u64, size: u64) -> u32 {
+    fn new_node(&mut self, offset: u64, size: u64) -> u32 {
         let node = HeapNode {
             offset,
             size,
             owner: NONE,
         };
-        if let Some(index) = self.spare.pop() {
+        if let Some(index) = self.unused_nodes.pop() {
             self.nodes[index as usize] = node;
             return index;
         }
         self.nodes.push(node);
-        self.by_address.reach(self.nodes.len());
-        self.by_bin.reach(self.nodes.len());
+        self.by_address.grow(self.nodes.len());
+        self.by_bin.grow(self.nodes.len());
         self.nodes.len() as u32 - 1
     }
 
@@ -329,24 +329,24 @@ impl Heap {
     }
 
     fn next_bin(&self, from: usize) -> Option<usize> {
-        (from / 64..self.full.len()).find_map(|word| {
+        (from / 64..self.nonempty_bins.len()).find_map(|word| {
             let before = if word == from / 64 { from % 64 } else { 0 };
-            let bits = self.full[word] >> before << before;
+            let bits = self.nonempty_bins[word] >> before << before;
             (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
         })
     }
 
-    fn file(&mut self, node: u32) {
+    fn add_to_bin(&mut self, node: u32) {
         let bin = self.bin(self.at(node).size);
         self.by_bin.push_back(&mut self.bins[bin], node);
-        self.full[bin / 64] |= 1 << (bin % 64);
+        self.nonempty_bins[bin / 64] |= 1 << (bin % 64);
     }
 
-    fn unfile(&mut self, node: u32) {
+    fn remove_from_bin(&mut self, node: u32) {
         let bin = self.bin(self.at(node).size);
         self.by_bin.remove(&mut self.bins[bin], node);
         if self.bins[bin].first == NONE {
-            self.full[bin / 64] &= !(1 << (bin % 64));
+            self.nonempty_bins[bin / 64] &= !(1 << (bin % 64));
         }
     }
 }

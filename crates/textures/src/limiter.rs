@@ -14,7 +14,7 @@ use crate::units::Bytes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServedLevel {
     /// The requested level.
-    Whole,
+    Requested,
     /// A coarser level.
     Coarser(Level),
     /// Nothing is resident: draw with a fallback.
@@ -27,7 +27,7 @@ pub struct FrameUploads {
     /// Bytes to upload for the textures that were placed.
     pub uploaded: Bytes,
     /// Requests served at the requested level.
-    pub whole: u32,
+    pub at_requested_level: u32,
     /// Requests served at a coarser level.
     pub coarser: u32,
     /// Requests without a resident level.
@@ -47,23 +47,23 @@ pub struct UploadLimiter {
     policy: JudgedPolicy,
     geometry: Geometry,
     /// Number of journal events that have been counted.
-    seen: usize,
+    counted_events: usize,
     /// By texture: the first frame in which the requested level may be tried again, after the policy evicted the texture and did not place it.
-    again: Vec<u32>,
+    retry_from: Vec<u32>,
     frame: u32,
     /// Textures requested in every frame, before all others.
     pins: Vec<Request>,
     /// The upload budget per frame, without the reserve for coarse levels.
     uploads: i64,
     /// Remaining bytes of this frame's upload budget; negative after an upload that exceeds the budget.
-    left: i64,
+    uploads_left: i64,
     /// Remaining bytes of the reserve for coarse levels.
     reserve: i64,
     /// True if the last frame had requests without a resident level; half of this frame's uploads is then reserved for coarse levels.
-    hungry: bool,
-    figures: FrameUploads,
+    had_missing: bool,
+    frame_uploads: FrameUploads,
     /// A violation that `end_frame` will report.
-    fault: Option<Error>,
+    violation: Option<Error>,
 }
 
 /// Number of frames before the requested level is tried again for a texture that the policy evicted and did not place.
@@ -81,23 +81,23 @@ impl UploadLimiter {
         seed: u64,
         uploads: Bytes,
     ) -> Result<UploadLimiter> {
-        let mut levelled = UploadLimiter {
+        let mut limiter = UploadLimiter {
             policy: JudgedPolicy::new(policy, geometry, budget, seed)?,
             geometry: geometry.clone(),
-            seen: 0,
-            again: Vec::new(),
+            counted_events: 0,
+            retry_from: Vec::new(),
             frame: 0,
             pins: Vec::new(),
             uploads: 0,
-            left: 0,
+            uploads_left: 0,
             reserve: 0,
-            hungry: false,
-            figures: FrameUploads::default(),
-            fault: None,
+            had_missing: false,
+            frame_uploads: FrameUploads::default(),
+            violation: None,
         };
-        levelled.set_uploads(uploads);
-        levelled.left = levelled.uploads;
-        Ok(levelled)
+        limiter.set_uploads(uploads);
+        limiter.uploads_left = limiter.uploads;
+        Ok(limiter)
     }
 
     /// Changes the upload budget from the next frame on.
@@ -119,12 +119,12 @@ impl UploadLimiter {
     /// Removes all events.
     pub fn clear_events(&mut self) {
         self.policy.journal.clear();
-        self.seen = 0;
+        self.counted_events = 0;
     }
 
     /// Outcome of the requests of this frame so far.
     pub fn uploads(&self) -> FrameUploads {
-        self.figures
+        self.frame_uploads
     }
 
     /// The resident level of a texture.
@@ -147,15 +147,19 @@ impl UploadLimiter {
     pub fn begin_frame(&mut self) {
         self.frame += 1;
         // An excess over the budget is repaid from the reserve as well.
-        let repaid = if self.left < 0 { self.uploads / 8 } else { 0 };
-        self.left = (self.left + self.uploads + repaid).min(self.uploads);
+        let repaid = if self.uploads_left < 0 {
+            self.uploads / 8
+        } else {
+            0
+        };
+        self.uploads_left = (self.uploads_left + self.uploads + repaid).min(self.uploads);
         // While some textures have no resident level, half of the uploads are reserved for their coarse levels.
-        self.hungry = self.figures.missing > 0;
-        self.reserve = self.uploads / if self.hungry { 2 } else { 8 };
-        self.figures = FrameUploads::default();
+        self.had_missing = self.frame_uploads.missing > 0;
+        self.reserve = self.uploads / if self.had_missing { 2 } else { 8 };
+        self.frame_uploads = FrameUploads::default();
         for index in 0..self.pins.len() {
-            let fault = self.request(self.pins[index]).err();
-            self.fault = self.fault.take().or(fault);
+            let violation = self.request(self.pins[index]).err();
+            self.violation = self.violation.take().or(violation);
         }
     }
 
@@ -182,15 +186,15 @@ impl UploadLimiter {
     /// If the policy breaks a rule.
     pub fn prefetch(&mut self, request: Request) -> Result<bool> {
         let is_there = self.level(request.texture) >= Some(request.level);
-        let waits = self.again.get(request.texture.index()) > Some(&self.frame);
-        let fits = self.left >= self.policy.missing(request).0 as i64;
-        if !is_there && (!fits || waits || self.figures.missing > 0) {
+        let waits = self.retry_from.get(request.texture.index()) > Some(&self.frame);
+        let fits = self.uploads_left >= self.policy.upload_size(request).0 as i64;
+        if !is_there && (!fits || waits || self.frame_uploads.missing > 0) {
             return Ok(false);
         }
-        let before = self.figures.uploaded;
-        let is_there = self.offer(request)?;
-        self.left -= (self.figures.uploaded - before).0 as i64;
-        self.figures.prefetched += u32::from(self.figures.uploaded > before);
+        let before = self.frame_uploads.uploaded;
+        let is_there = self.request_from_policy(request)?;
+        self.uploads_left -= (self.frame_uploads.uploaded - before).0 as i64;
+        self.frame_uploads.prefetched += u32::from(self.frame_uploads.uploaded > before);
         Ok(is_there)
     }
 
@@ -200,43 +204,43 @@ impl UploadLimiter {
     /// If the policy breaks a rule.
     pub fn request(&mut self, request: Request) -> Result<ServedLevel> {
         let index = request.texture.index();
-        if self.again.len() <= index {
-            self.again.resize(index + 1, 0);
+        if self.retry_from.len() <= index {
+            self.retry_from.resize(index + 1, 0);
         }
         if self.level(request.texture) >= Some(request.level) {
-            self.offer(request)?;
-            self.figures.whole += 1;
-            return Ok(ServedLevel::Whole);
+            self.request_from_policy(request)?;
+            self.frame_uploads.at_requested_level += 1;
+            return Ok(ServedLevel::Requested);
         }
         let had = self.level(request.texture).is_some();
-        let alone = self.left == self.uploads;
-        let mut refused = self.again[index] > self.frame;
-        let withheld = if self.hungry { self.reserve.max(0) } else { 0 };
-        let bytes = self.policy.missing(request).0 as i64;
-        if !refused && (alone || self.left - withheld >= bytes) {
-            let before = self.figures.uploaded;
-            if self.offer(request)? {
-                self.left -= bytes;
+        let alone = self.uploads_left == self.uploads;
+        let mut refused = self.retry_from[index] > self.frame;
+        let withheld = if self.had_missing { self.reserve.max(0) } else { 0 };
+        let bytes = self.policy.upload_size(request).0 as i64;
+        if !refused && (alone || self.uploads_left - withheld >= bytes) {
+            let before = self.frame_uploads.uploaded;
+            if self.request_from_policy(request)? {
+                self.uploads_left -= bytes;
                 // An upload larger than the rest of the budget also uses the reserve.
-                self.reserve = match self.hungry {
-                    true => self.reserve.min(self.left),
-                    false => self.reserve + self.left.min(0),
+                self.reserve = match self.had_missing {
+                    true => self.reserve.min(self.uploads_left),
+                    false => self.reserve + self.uploads_left.min(0),
                 };
-                self.figures.whole += 1;
-                return Ok(ServedLevel::Whole);
+                self.frame_uploads.at_requested_level += 1;
+                return Ok(ServedLevel::Requested);
             }
             // Some of several levels may have been placed.
-            self.left -= (self.figures.uploaded - before).0 as i64;
+            self.uploads_left -= (self.frame_uploads.uploaded - before).0 as i64;
             refused = true;
             if had && self.level(request.texture).is_none() {
-                self.again[index] = self.frame + RETRY_FRAMES;
+                self.retry_from[index] = self.frame + RETRY_FRAMES;
             }
         }
-        self.figures.waiting += request.size;
-        let served = self.stand_in(request, refused)?;
+        self.frame_uploads.waiting += request.size;
+        let served = self.serve_coarser(request, refused)?;
         match served {
-            ServedLevel::Missing => self.figures.missing += 1,
-            _ => self.figures.coarser += 1,
+            ServedLevel::Missing => self.frame_uploads.missing += 1,
+            _ => self.frame_uploads.coarser += 1,
         }
         Ok(served)
     }
@@ -244,12 +248,12 @@ impl UploadLimiter {
     /// Releases and unpins a texture that is destroyed, or whose contents are replaced. If the policy breaks a rule,
     /// [`end_frame`](UploadLimiter::end_frame) returns the error.
     pub fn release(&mut self, texture: TextureId) {
-        let fault = self.policy.release(texture).err();
-        self.fault = self.fault.take().or(fault);
+        let violation = self.policy.release(texture).err();
+        self.violation = self.violation.take().or(violation);
         self.unpin(texture);
         self.count();
-        if let Some(again) = self.again.get_mut(texture.index()) {
-            *again = 0;
+        if let Some(retry_from) = self.retry_from.get_mut(texture.index()) {
+            *retry_from = 0;
         }
     }
 
@@ -260,7 +264,7 @@ impl UploadLimiter {
     pub fn end_frame(&mut self) -> Result<()> {
         let ended = self.policy.end_frame();
         self.count();
-        self.fault.take().map_or(ended, Err)
+        self.violation.take().map_or(ended, Err)
     }
 
     /// Changes the memory budget.
@@ -271,12 +275,12 @@ impl UploadLimiter {
         let changed = self.policy.set_budget(budget);
         self.count();
         changed?;
-        self.again.fill(0);
+        self.retry_from.fill(0);
         Ok(())
     }
 
     /// Requests a texture from the policy; returns true if it is then resident.
-    fn offer(&mut self, request: Request) -> Result<bool> {
+    fn request_from_policy(&mut self, request: Request) -> Result<bool> {
         let outcome = self.policy.request(request)?;
         self.count();
         Ok(outcome != RequestOutcome::Bypass)
@@ -284,7 +288,7 @@ impl UploadLimiter {
 
     /// Serves a coarser level: the resident one, or the finest one that can still be uploaded; [`ServedLevel::Missing`] if there is none. If the
     /// policy bypassed the requested level, successively coarser ones are requested.
-    fn stand_in(&mut self, request: Request, refused: bool) -> Result<ServedLevel> {
+    fn serve_coarser(&mut self, request: Request, refused: bool) -> Result<ServedLevel> {
         let coarser = |level: Level, size: Bytes| Request {
             level,
             size,
@@ -292,7 +296,7 @@ impl UploadLimiter {
         };
         if let Some(level) = self.level(request.texture) {
             let size = self.geometry.size(request.chain, level);
-            self.offer(coarser(level, size.expect("the resident level exists")))?;
+            self.request_from_policy(coarser(level, size.expect("the resident level exists")))?;
             return Ok(ServedLevel::Coarser(level));
         }
         for level in (0..request.level.0).rev().map(Level) {
@@ -300,9 +304,9 @@ impl UploadLimiter {
             // A bypassed texture uses the budget, as if this level had been requested; a waiting one uses a little of the
             // reserve, so that it suffices for all.
             let bytes = size.0 as i64;
-            let from_reserve = !(refused && self.left >= bytes);
+            let from_reserve = !(refused && self.uploads_left >= bytes);
             let from = if !from_reserve {
-                &mut self.left
+                &mut self.uploads_left
             } else if level == Level(0) || bytes <= self.uploads / 128 {
                 &mut self.reserve
             } else {
@@ -312,10 +316,10 @@ impl UploadLimiter {
                 continue;
             }
             *from -= bytes;
-            if from_reserve && self.hungry {
-                self.left -= bytes;
+            if from_reserve && self.had_missing {
+                self.uploads_left -= bytes;
             }
-            if self.offer(coarser(level, size))? {
+            if self.request_from_policy(coarser(level, size))? {
                 return Ok(ServedLevel::Coarser(level));
             }
         }
@@ -324,14 +328,14 @@ impl UploadLimiter {
 
     /// Adds new journal events to the counts of this frame.
     fn count(&mut self) {
-        for event in &self.policy.journal.events()[self.seen..] {
+        for event in &self.policy.journal.events()[self.counted_events..] {
             match *event {
-                CacheEvent::Place { upload, .. } => self.figures.uploaded += upload,
-                CacheEvent::Evict { block, .. } => self.figures.evicted += block,
-                CacheEvent::Move { block, .. } => self.figures.moved += block,
+                CacheEvent::Place { upload, .. } => self.frame_uploads.uploaded += upload,
+                CacheEvent::Evict { block, .. } => self.frame_uploads.evicted += block,
+                CacheEvent::Move { block, .. } => self.frame_uploads.moved += block,
                 CacheEvent::Shrink { .. } | CacheEvent::Walls { .. } => {}
             }
         }
-        self.seen = self.policy.journal.events().len();
+        self.counted_events = self.policy.journal.events().len();
     }
 }

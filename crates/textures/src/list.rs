@@ -27,7 +27,7 @@ impl Default for List {
 
 impl Links {
     /// Grows the table to hold elements below `end`.
-    pub fn reach(&mut self, end: usize) {
+    pub fn grow(&mut self, end: usize) {
         if self.0.len() < end {
             self.0.resize(end, [NONE; 2]);
         }

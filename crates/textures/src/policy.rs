@@ -62,19 +62,19 @@ pub struct Parameter {
     /// The default value; for a choice of names, an index.
     pub default: u64,
     /// The largest value; the smallest is 0.
-    pub most: u64,
+    pub max: u64,
     /// Names of the values 0, 1, …; empty for a number.
     pub names: &'static [&'static str],
 }
 
 impl Parameter {
-    /// A parameter that is a number from 0 to `most`.
-    pub const fn number(name: &'static str, default: u64, most: u64, description: &'static str) -> Parameter {
+    /// A parameter that is a number from 0 to `max`.
+    pub const fn number(name: &'static str, default: u64, max: u64, description: &'static str) -> Parameter {
         Parameter {
             name,
             description,
             default,
-            most,
+            max,
             names: &[],
         }
     }
@@ -104,7 +104,7 @@ impl Parameter {
 
     fn parse(&self, text: &str) -> Option<u64> {
         match self.names {
-            [] => text.parse().ok().filter(|&value| value <= self.most),
+            [] => text.parse().ok().filter(|&value| value <= self.max),
             names => names.iter().position(|&name| name == text).map(|at| at as u64),
         }
     }
@@ -120,7 +120,7 @@ impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={} ", self.name, self.text(self.default))?;
         match self.names {
-            [] => write!(f, "(0 to {})", self.most),
+            [] => write!(f, "(0 to {})", self.max),
             names => write!(f, "({})", names.join(", ")),
         }
     }

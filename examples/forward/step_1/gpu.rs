@@ -31,7 +31,7 @@ impl Gpu {
         // SAFETY: the physical device is one of the instance, which was created with this version.
         let support =
             unsafe { DeviceSupport::query(&machine.instance, physical_device, vk::API_VERSION_1_3) }?;
-        for reason in support.missing() {
+        for reason in support.missing_requirements() {
             println!("no tile memory: {reason}");
         }
         // The instance was created without VK_EXT_debug_utils.

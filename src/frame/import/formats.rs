@@ -48,14 +48,14 @@ fn listed(name: &str) -> Option<vk::Format> {
 
 /// The format with a Vulkan name that may lack the numeric type, the last part (`_PACK32`, `_PACK16` or `_BLOCK`), or both.
 fn completed(name: &str) -> Option<vk::Format> {
-    const TYPES: [&str; 5] = ["", "_UNORM", "_UFLOAT", "_SFLOAT", "_UINT"];
-    const ENDS: [&str; 4] = ["", "_PACK32", "_PACK16", "_BLOCK"];
+    const NUMERIC_TYPES: [&str; 5] = ["", "_UNORM", "_UFLOAT", "_SFLOAT", "_UINT"];
+    const SUFFIXES: [&str; 4] = ["", "_PACK32", "_PACK16", "_BLOCK"];
     if name.is_empty() {
         return None;
     }
-    let candidates = TYPES
+    let candidates = NUMERIC_TYPES
         .iter()
-        .flat_map(|kind| ENDS.iter().map(move |end| format!("{name}{kind}{end}")));
+        .flat_map(|kind| SUFFIXES.iter().map(move |end| format!("{name}{kind}{end}")));
     candidates.into_iter().find_map(|candidate| full_name(&candidate))
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Interpreted {
     /// Per resource, true if it is an image.
     pub(super) is_image: Vec<bool>,
     /// Per resource, true if it is used or declared as depth attachment.
-    pub(super) as_depth: Vec<bool>,
+    pub(super) used_as_depth: Vec<bool>,
     /// Per resource, true if it is presented.
     pub(super) presented: Vec<bool>,
 }
@@ -56,7 +56,7 @@ pub(super) fn interpret(
         })?);
     }
     let mut presented = vec![false; count];
-    let mut as_depth: Vec<bool> = document
+    let mut used_as_depth: Vec<bool> = document
         .resources
         .iter()
         .map(|resource| {
@@ -71,7 +71,7 @@ pub(super) fn interpret(
         let kind = parse_kind(pass)?;
         let entries = merge(pass, indices, &is_image, &mut presented)?;
         for entry in &entries {
-            as_depth[entry.resource] |= entry.kind == AccessKind::DepthStencilAttachment;
+            used_as_depth[entry.resource] |= entry.kind == AccessKind::DepthStencilAttachment;
         }
         if kind.is_none() {
             if !entries.is_empty() {
@@ -88,9 +88,13 @@ pub(super) fn interpret(
     let formats: Vec<vk::Format> = document
         .resources
         .iter()
-        .zip(&as_depth)
-        .map(|(resource, &as_depth)| {
-            match parse_format(&resource.format, resource.bytes_per_texel.unwrap_or(0), as_depth) {
+        .zip(&used_as_depth)
+        .map(|(resource, &used_as_depth)| {
+            match parse_format(
+                &resource.format,
+                resource.bytes_per_texel.unwrap_or(0),
+                used_as_depth,
+            ) {
                 Some(FormatReading::Named(format) | FormatReading::Guessed(format)) => format,
                 None => vk::Format::UNDEFINED,
             }
@@ -116,7 +120,7 @@ pub(super) fn interpret(
             let previous =
                 resource.history && first_writer[entry.resource].is_none_or(|first| index <= first);
             let context = Context {
-                used: used[entry.resource],
+                used_before: used[entry.resource],
                 previous,
                 clear: ClearValue::zero_of(formats[entry.resource]),
                 pass_kind: kind,
@@ -147,7 +151,7 @@ pub(super) fn interpret(
         passes,
         by_resource,
         is_image,
-        as_depth,
+        used_as_depth,
         presented,
     })
 }
@@ -268,7 +272,7 @@ fn merge(
 /// The inputs, other than the entry itself, that determine the accesses of an entry.
 struct Context {
     /// True if an earlier pass used the current contents.
-    used: bool,
+    used_before: bool,
     /// True if reads refer to the previous frame's contents.
     previous: bool,
     clear: ClearValue,
@@ -295,7 +299,7 @@ impl Context {
             measured: None,
             share: None,
             reach: None,
-            goes_on: false,
+            continues_attachment: false,
         };
         let previous = (self.previous && entry.reads)
             .then(|| access(true, false, HistoryVersion::Previous, LoadOp::Load));
@@ -305,7 +309,9 @@ impl Context {
             Some(access(true, true, HistoryVersion::Current, LoadOp::Load))
         } else {
             let before = match entry.kind {
-                AccessKind::ColorAttachment | AccessKind::DepthStencilAttachment if self.used => LoadOp::Load,
+                AccessKind::ColorAttachment | AccessKind::DepthStencilAttachment if self.used_before => {
+                    LoadOp::Load
+                }
                 AccessKind::ColorAttachment | AccessKind::DepthStencilAttachment => LoadOp::Clear(self.clear),
                 _ => LoadOp::DontCare,
             };

@@ -33,7 +33,7 @@ pub(super) fn declare(
     }
     let is_image = passes.is_image[index];
     if is_image {
-        let desc = image_desc(resource, passes.as_depth[index], notes).map_err(fault)?;
+        let desc = image_desc(resource, passes.used_as_depth[index], notes).map_err(fault)?;
         let depth = !aspects(desc.format).contains(vk::ImageAspectFlags::COLOR);
         let persistence = persistence(resource, || {
             external_image(&desc, depth, &passes.by_resource[index])
@@ -75,14 +75,18 @@ fn external_image(desc: &ImageDesc, depth: bool, accesses: &[Access]) -> Externa
     external
 }
 
-fn image_desc(resource: &Resource, as_depth: bool, notes: &mut Vec<String>) -> Result<ImageDesc, String> {
+fn image_desc(
+    resource: &Resource,
+    used_as_depth: bool,
+    notes: &mut Vec<String>,
+) -> Result<ImageDesc, String> {
     let name = &resource.name;
     let bytes = resource.bytes_per_texel.unwrap_or(0);
     let unread = match resource.format.trim() {
         "" => "no format is given".to_owned(),
         name => format!("format `{}` is not known", names::shortened(name)),
     };
-    let format = match parse_format(&resource.format, bytes, as_depth) {
+    let format = match parse_format(&resource.format, bytes, used_as_depth) {
         Some(FormatReading::Named(format)) => format,
         Some(FormatReading::Guessed(format)) => {
             notes.push(format!(

@@ -40,7 +40,7 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     /// Adds a mismatch, whose message is the name of the pass followed by `what`.
-    fn differs(&mut self, kind: MismatchKind, binding: Option<ShaderBinding>, what: &str) {
+    fn report(&mut self, kind: MismatchKind, binding: Option<ShaderBinding>, what: &str) {
         let message = format!("pass `{}` {what}", self.frame.pass(self.pass).name);
         self.found.push(Mismatch {
             kind,
@@ -67,7 +67,7 @@ impl Checker<'_> {
             if subpass >= subpasses {
                 let last = subpasses - 1;
                 let what = format!("runs a pipeline in subpass {subpass}, but its last subpass is {last}");
-                self.differs(MismatchKind::Subpass, None, &what);
+                self.report(MismatchKind::Subpass, None, &what);
             }
         }
         !self.found.is_empty()
@@ -83,7 +83,7 @@ impl Checker<'_> {
             };
             if !runs {
                 let what = format!("is a {kind:?} pass, which cannot run a {:?} shader", entry.stage);
-                self.differs(MismatchKind::Stage, None, &what);
+                self.report(MismatchKind::Stage, None, &what);
             }
         }
     }
@@ -104,7 +104,7 @@ impl Checker<'_> {
                 "uses {binding} as {}, but no resource of the frame is bound there",
                 kind.noun()
             );
-            self.differs(MismatchKind::Unbound, Some(binding), &what);
+            self.report(MismatchKind::Unbound, Some(binding), &what);
             return;
         };
         let resource = self.resource_name(target.resource);
@@ -122,7 +122,7 @@ impl Checker<'_> {
                 None => (MismatchKind::Undeclared, "does not declare it".to_owned()),
             };
             let what = format!("uses `{resource}` as {} ({binding}), but {declares}", kind.noun());
-            self.differs(of, Some(binding), &what);
+            self.report(of, Some(binding), &what);
             return;
         }
         self.check_declared_use(used, &of_kind, resource);
@@ -137,15 +137,15 @@ impl Checker<'_> {
             .fold(none, |stages, access| stages | access.stages);
         if shader_use.writes && !declared.iter().any(|access| access.writes) {
             let what = format!("writes `{resource}` ({binding}), but declares it read-only");
-            self.differs(MismatchKind::UndeclaredWrite, Some(binding), &what);
+            self.report(MismatchKind::UndeclaredWrite, Some(binding), &what);
         }
         if shader_use.reads && !declared.iter().any(|access| access.reads) {
             let what = format!("reads `{resource}` ({binding}), but declares it write-only");
-            self.differs(MismatchKind::UndeclaredRead, Some(binding), &what);
+            self.report(MismatchKind::UndeclaredRead, Some(binding), &what);
         }
         if !covers(stages, used) {
             let what = format!("uses `{resource}` ({binding}) in {used:?}, but declares it for {stages:?}");
-            self.differs(MismatchKind::UndeclaredStage, Some(binding), &what);
+            self.report(MismatchKind::UndeclaredStage, Some(binding), &what);
         }
     }
 
@@ -172,7 +172,7 @@ impl Checker<'_> {
                         "declares `{resource}` as {}, but no shader uses it this way",
                         access.kind.noun()
                     );
-                    self.differs(MismatchKind::Unused, None, &what);
+                    self.report(MismatchKind::Unused, None, &what);
                     continue;
                 }
                 (true, _) => "writes",
@@ -180,7 +180,7 @@ impl Checker<'_> {
                 (false, false) => continue,
             };
             let what = format!("declares that it {never} `{resource}`, but no shader does");
-            self.differs(MismatchKind::NeverDone, None, &what);
+            self.report(MismatchKind::NeverDone, None, &what);
         }
     }
 
@@ -219,7 +219,7 @@ impl Checker<'_> {
             };
             let subpass = subpass.map_or_else(String::new, |subpass| format!(" of subpass {subpass}"));
             let what = format!("writes {output} in a fragment shader{subpass}, but has no such attachment");
-            self.differs(MismatchKind::NoAttachment, None, &what);
+            self.report(MismatchKind::NoAttachment, None, &what);
         }
     }
 
@@ -242,7 +242,7 @@ impl Checker<'_> {
                 let what = format!(
                     "has the color attachment `{name}`, but no fragment shader writes output {location}{subpass}"
                 );
-                self.differs(MismatchKind::UnwrittenAttachment, None, &what);
+                self.report(MismatchKind::UnwrittenAttachment, None, &what);
             }
         }
     }

@@ -21,11 +21,11 @@ pub(super) enum Size {
 
 /// A resource that some pass has written, or that is an input.
 #[derive(Debug)]
-pub(super) struct Made {
+pub(super) struct ProducedResource {
     pub(super) id: ResourceId,
-    pub(super) kind: MadeKind,
+    pub(super) kind: ProducedKind,
     /// True if a pass has read it.
-    pub(super) read: bool,
+    pub(super) is_read: bool,
     /// Per queue, one more than the index of the last batch that uses it; 0 if none does.
     pub(super) used_until: Vec<u32>,
     /// Per queue, one more than the index of the last batch that writes it; 0 if none does.
@@ -33,7 +33,7 @@ pub(super) struct Made {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MadeKind {
+pub(super) enum ProducedKind {
     Color(Size, vk::Format),
     Depth(Size),
     Buffer,
@@ -48,7 +48,7 @@ pub(super) struct Generator {
     pub(super) frame: FrameBuilder,
     pub(super) queues: Vec<QueueId>,
     submit: Option<(SubmitId, usize)>,
-    pub(super) made: Vec<Made>,
+    pub(super) produced: Vec<ProducedResource>,
     /// Number of resources declared so far, including those that are never read (multisampled images, the swapchain image).
     pub(super) resources: u32,
     pub(super) swapchain: ResourceId,
@@ -70,10 +70,10 @@ impl Generator {
         });
         let queues: Vec<QueueId> = queues.collect();
         let external = |layout| Persistence::External(ExternalDesc::in_layout(layout));
-        let input = |frame: &mut FrameBuilder, name: &str, size, access| Made {
+        let input = |frame: &mut FrameBuilder, name: &str, size, access| ProducedResource {
             id: frame.resource(name, BufferDesc::new(size), external(vk::ImageLayout::UNDEFINED)),
-            kind: MadeKind::Input(access),
-            read: true,
+            kind: ProducedKind::Input(access),
+            is_read: true,
             used_until: vec![0; desc.queues as usize],
             written_until: vec![0; desc.queues as usize],
         };
@@ -94,7 +94,7 @@ impl Generator {
             frame,
             queues,
             submit: None,
-            made,
+            produced: made,
             resources: 3,
             swapchain,
             last_batch: vec![None; count],
@@ -193,18 +193,18 @@ impl Generator {
     }
 
     /// Adds a read of a resource that satisfies `wanted`, if there is one, with a suitable access kind.
-    pub(super) fn read(&mut self, draft: &mut Draft, wanted: impl Fn(&Made) -> bool) {
+    pub(super) fn read(&mut self, draft: &mut Draft, wanted: impl Fn(&ProducedResource) -> bool) {
         let Some(index) = self.choose(draft, false, wanted) else {
             return;
         };
-        let access = match self.made[index].kind {
-            MadeKind::Color(..) if self.random.one_in(8) => AccessKind::StorageImage,
-            MadeKind::Color(..) | MadeKind::Depth(_) => AccessKind::SampledImage,
-            MadeKind::Input(AccessKind::VertexBuffer) if draft.kind == PassKind::Compute => {
+        let access = match self.produced[index].kind {
+            ProducedKind::Color(..) if self.random.one_in(8) => AccessKind::StorageImage,
+            ProducedKind::Color(..) | ProducedKind::Depth(_) => AccessKind::SampledImage,
+            ProducedKind::Input(AccessKind::VertexBuffer) if draft.kind == PassKind::Compute => {
                 AccessKind::StorageBuffer
             }
-            MadeKind::Input(access) => access,
-            MadeKind::Buffer => self.random.pick(&[
+            ProducedKind::Input(access) => access,
+            ProducedKind::Buffer => self.random.pick(&[
                 AccessKind::StorageBuffer,
                 AccessKind::StorageBuffer,
                 AccessKind::UniformBuffer,
@@ -222,10 +222,10 @@ impl Generator {
         &mut self,
         draft: &Draft,
         writes: bool,
-        wanted: impl Fn(&Made) -> bool,
+        wanted: impl Fn(&ProducedResource) -> bool,
     ) -> Option<usize> {
         let (queue, ordered) = (self.queue, &self.ordered[self.queue]);
-        let usable = |made: &Made| {
+        let usable = |made: &ProducedResource| {
             let until = if writes {
                 &made.used_until
             } else {
@@ -235,13 +235,13 @@ impl Generator {
             until.all(|(other, (until, known))| other == queue || until <= known)
                 && draft.accesses.iter().all(|access| access.resource != made.id)
         };
-        let all = self.made.iter().enumerate();
+        let all = self.produced.iter().enumerate();
         let candidates: Vec<usize> = all
             .filter(|(_, made)| wanted(made) && usable(made))
             .map(|(index, _)| index)
             .collect();
         if self.random.one_in(2) {
-            if let Some(&unread) = candidates.iter().find(|&&index| !self.made[index].read) {
+            if let Some(&unread) = candidates.iter().find(|&&index| !self.produced[index].is_read) {
                 return Some(unread);
             }
         }
@@ -259,8 +259,8 @@ impl Generator {
         kind: AccessKind,
         load_op: Option<LoadOp>,
     ) {
-        let made = &mut self.made[index];
-        made.read = true;
+        let made = &mut self.produced[index];
+        made.is_read = true;
         made.used_until[self.queue] = self.batch + 1;
         if load_op.is_some() {
             made.written_until[self.queue] = self.batch + 1;

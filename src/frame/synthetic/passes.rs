@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::draft::Draft;
-use super::generator::{Generator, Made, MadeKind, Size};
+use super::generator::{Generator, ProducedKind, ProducedResource, Size};
 use super::*;
 use crate::frame::tables::ResourceKind;
 use crate::units::Bytes;
@@ -18,11 +18,12 @@ impl Generator {
             _ => Size::Shadow,
         };
         if self.random.one_in(2) {
-            self.read(draft, |made| matches!(made.kind, MadeKind::Input(_)));
+            self.read(draft, |made| matches!(made.kind, ProducedKind::Input(_)));
         }
         self.sample(draft);
         if self.random.one_in(6) {
-            let color = |made: &Made| matches!(made.kind, MadeKind::Color(of, _) if of == size);
+            let color =
+                |made: &ProducedResource| matches!(made.kind, ProducedKind::Color(of, _) if of == size);
             if let Some(index) = self.choose(draft, false, color) {
                 self.use_made(draft, index, AccessKind::InputAttachment, None);
             }
@@ -38,7 +39,7 @@ impl Generator {
         }
         // Tests a depth buffer of this size again, or makes a new one.
         if size == Size::Shadow || self.random.one_in(2) {
-            let depth = |made: &Made| made.kind == MadeKind::Depth(size);
+            let depth = |made: &ProducedResource| made.kind == ProducedKind::Depth(size);
             match self.choose(draft, true, depth) {
                 Some(index) if !self.random.one_in(4) => {
                     let before = self.random.one_in(2).then_some(LoadOp::Load);
@@ -57,7 +58,8 @@ impl Generator {
         }
         let blend = colors == 0 && !last && size != Size::Shadow;
         if blend || (colors < 4 && self.random.one_in(8)) {
-            let color = |made: &Made| matches!(made.kind, MadeKind::Color(of, _) if of == size);
+            let color =
+                |made: &ProducedResource| matches!(made.kind, ProducedKind::Color(of, _) if of == size);
             if let Some(index) = self.choose(draft, true, color) {
                 self.use_made(draft, index, AccessKind::ColorAttachment, Some(LoadOp::Load));
             }
@@ -69,13 +71,14 @@ impl Generator {
         self.sample(draft);
         let buffers = self.random.below(3);
         for _ in 0..buffers {
-            self.read(draft, |made| made.kind == MadeKind::Buffer);
+            self.read(draft, |made| made.kind == ProducedKind::Buffer);
         }
         if due == 0 || self.random.one_in(6) {
-            let written = |made: &Made| matches!(made.kind, MadeKind::Buffer | MadeKind::Color(..));
+            let written =
+                |made: &ProducedResource| matches!(made.kind, ProducedKind::Buffer | ProducedKind::Color(..));
             if let Some(index) = self.choose(draft, true, written) {
-                let access = match self.made[index].kind {
-                    MadeKind::Buffer => AccessKind::StorageBuffer,
+                let access = match self.produced[index].kind {
+                    ProducedKind::Buffer => AccessKind::StorageBuffer,
                     _ => AccessKind::StorageImage,
                 };
                 self.use_made(draft, index, access, Some(LoadOp::Load));
@@ -91,11 +94,12 @@ impl Generator {
 
     pub(super) fn transfer(&mut self, draft: &mut Draft, due: u32) {
         let mut due = due;
-        let copied = |made: &Made| matches!(made.kind, MadeKind::Color(..) | MadeKind::Buffer);
+        let copied =
+            |made: &ProducedResource| matches!(made.kind, ProducedKind::Color(..) | ProducedKind::Buffer);
         if let Some(index) = self.choose(draft, false, copied) {
-            let kind = self.made[index].kind;
+            let kind = self.produced[index].kind;
             self.use_made(draft, index, AccessKind::TransferSource, None);
-            if let (MadeKind::Color(size, format), true) = (kind, due > 0) {
+            if let (ProducedKind::Color(size, format), true) = (kind, due > 0) {
                 due -= 1;
                 let image = self.declare("copy", image(size, format), Persistence::Transient);
                 self.enter(image, kind);
@@ -117,7 +121,7 @@ impl Generator {
     fn sample(&mut self, draft: &mut Draft) {
         for _ in 0..1 + self.random.below(5) {
             self.read(draft, |made| {
-                matches!(made.kind, MadeKind::Color(..) | MadeKind::Depth(_))
+                matches!(made.kind, ProducedKind::Color(..) | ProducedKind::Depth(_))
             });
         }
     }
@@ -137,7 +141,7 @@ impl Generator {
             Some(LoadOp::DontCare),
         );
         draft.accesses.last_mut().expect("an access was pushed").resolves = Some(samples);
-        self.enter(resolved, MadeKind::Color(size, format));
+        self.enter(resolved, ProducedKind::Color(size, format));
     }
 
     fn new_depth(&mut self, draft: &mut Draft, size: Size) {
@@ -145,7 +149,7 @@ impl Generator {
         let depth = self.declare("depth", image(size, format), Persistence::Transient);
         let clear = Some(LoadOp::Clear(ClearValue::DepthStencil(1.0, 0)));
         draft.push(depth, AccessKind::DepthStencilAttachment, false, clear);
-        self.enter(depth, MadeKind::Depth(size));
+        self.enter(depth, ProducedKind::Depth(size));
     }
 
     fn new_color(&mut self, draft: &mut Draft, size: Size, access: AccessKind) {
@@ -171,7 +175,7 @@ impl Generator {
         }
         let color = self.declare("image", image(size, format), Persistence::Transient);
         draft.push(color, access, false, Some(before));
-        self.enter(color, MadeKind::Color(size, format));
+        self.enter(color, ProducedKind::Color(size, format));
     }
 
     fn extra_buffers(&mut self, draft: &mut Draft, count: u32) {
@@ -185,7 +189,7 @@ impl Generator {
         let size = Bytes(256 * (1 + self.random.below(1 << magnitude)));
         let buffer = self.declare("buffer", BufferDesc::new(size), Persistence::Transient);
         draft.push(buffer, access, false, Some(LoadOp::DontCare));
-        self.enter(buffer, MadeKind::Buffer);
+        self.enter(buffer, ProducedKind::Buffer);
     }
 
     fn declare(&mut self, what: &str, desc: impl Into<ResourceKind>, persistence: Persistence) -> ResourceId {
@@ -195,13 +199,13 @@ impl Generator {
     }
 
     /// Makes a resource that this batch writes available to later passes.
-    fn enter(&mut self, id: ResourceId, kind: MadeKind) {
+    fn enter(&mut self, id: ResourceId, kind: ProducedKind) {
         let mut used_until = vec![0; self.queues.len()];
         used_until[self.queue] = self.batch + 1;
-        self.made.push(Made {
+        self.produced.push(ProducedResource {
             id,
             kind,
-            read: false,
+            is_read: false,
             written_until: used_until.clone(),
             used_until,
         });

@@ -39,7 +39,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> P
             exceeds(
                 device,
                 "its number of color attachments is",
-                pass.most_colors(),
+                pass.max_colors(),
                 limit,
                 "maxColorAttachments",
             )
@@ -53,7 +53,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> P
             exceeds(
                 device,
                 "the number of input attachments of a subpass is",
-                pass.most_inputs(),
+                pass.max_inputs(),
                 limit,
                 "maxPerStageDescriptorInputAttachments",
             )
@@ -132,7 +132,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>, &DeviceProfile) -> P
     Rule {
         rule: "VUID-VkRenderingInfo-imageView-09429",
         broken: |pass, device| {
-            let colors = pass.pass.samples.and_then(|_| pass.different_colors())?;
+            let colors = pass.pass.samples.and_then(|_| pass.mismatched_colors())?;
             let [first, second] = colors.map(|color| pass.name_of(color));
             let user =
                 format!("a subpass whose color attachments `{first}` and `{second}` differ in sample count");

@@ -191,7 +191,7 @@ fn whole_barriers<'a>(
     problem: fn(&External<'a>, Aspects) -> Problem,
 ) -> Problem {
     let apart = device.features.contains(Features::SEPARATE_DEPTH_STENCIL_LAYOUTS);
-    if apart || external.used.is_empty() {
+    if apart || external.used_aspects.is_empty() {
         return None;
     }
     let problem = problem(external, external.resource.aspects())?;

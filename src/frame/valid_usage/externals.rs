@@ -15,7 +15,7 @@ pub(super) struct External<'a> {
     pub(super) state: &'a ResourceState,
     pub(super) leaves: bool,
     /// The aspects of the resource that the frame uses.
-    pub(super) used: Aspects,
+    pub(super) used_aspects: Aspects,
 }
 
 impl External<'_> {
@@ -128,11 +128,11 @@ pub(super) static EXTERNALS: &Rules<fn(&External<'_>) -> Problem> = &[
     },
     Rule {
         rule: "VUID-VkImageMemoryBarrier2-aspectMask-08702",
-        broken: |external| external.layout_of_stencil(external.used),
+        broken: |external| external.layout_of_stencil(external.used_aspects),
     },
     Rule {
         rule: "VUID-VkImageMemoryBarrier2-aspectMask-08703",
-        broken: |external| external.layout_of_depth(external.used),
+        broken: |external| external.layout_of_depth(external.used_aspects),
     },
 ];
 

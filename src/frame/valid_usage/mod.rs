@@ -119,7 +119,7 @@ fn check_image(
 
 /// Checks all other rules that hold on every device. Ranges, usages and render areas must have been derived.
 pub(super) fn check_used(tables: &Tables) -> Result<(), InvalidUsage> {
-    let mut performed = stages::Accepted::default();
+    let mut performed = stages::AcceptedPairs::default();
     let (mut accepted_uses, mut accepted_images) = (AcceptedUses::default(), AcceptedImages::default());
     let mut accepted_passes = AcceptedPasses::default();
     visit(tables, |_, _| true, &mut |subject| match subject {
@@ -306,7 +306,7 @@ fn visit(
                     resource,
                     state,
                     leaves,
-                    used: used[index],
+                    used_aspects: used[index],
                 }))?;
             }
         }

@@ -6,7 +6,7 @@ use super::accepted::Accepted;
 use super::images::is_sample_count;
 use super::rule::{NOT_SUPPORTED, Problem, Rule, Rules, Subject};
 use crate::frame::AccessKind;
-use crate::frame::area::covered;
+use crate::frame::area::attachment_extent;
 use crate::frame::tables::{Access, Pass, Resource, ResourceKind};
 
 /// A render pass with all its subpasses.
@@ -32,12 +32,12 @@ impl RenderPass<'_> {
     }
 
     /// Two color attachments of one subpass that differ in sample count.
-    pub(super) fn different_colors(&self) -> Option<[&Access; 2]> {
-        self.different(|access| access.kind == AccessKind::ColorAttachment)
+    pub(super) fn mismatched_colors(&self) -> Option<[&Access; 2]> {
+        self.mismatched_samples(|access| access.kind == AccessKind::ColorAttachment)
     }
 
     /// The first two of the selected attachments that belong to one subpass and differ in sample count.
-    fn different(&self, wanted: fn(&Access) -> bool) -> Option<[&Access; 2]> {
+    fn mismatched_samples(&self, wanted: fn(&Access) -> bool) -> Option<[&Access; 2]> {
         let all = || self.sampled().filter(|(access, _)| wanted(access));
         let (_, first) = all().next()?;
         if all().all(|(_, samples)| samples == first) {
@@ -79,7 +79,7 @@ impl RenderPass<'_> {
     fn smallest(&self, wanted: fn(AccessKind) -> bool, side: fn(vk::Extent2D) -> u32) -> i64 {
         let attached = self.accesses.iter().filter(|access| wanted(access.kind));
         let sides = attached.filter_map(|access| {
-            let (extent, _) = covered(std::slice::from_ref(access), self.resources)?;
+            let (extent, _) = attachment_extent(std::slice::from_ref(access), self.resources)?;
             Some(i64::from(side(extent)))
         });
         sides.min().unwrap_or(i64::MAX)
@@ -103,7 +103,7 @@ impl RenderPass<'_> {
         if self.pass.render_area.is_none() || !is_outside() {
             return None;
         }
-        let limit = covered(self.accesses, self.resources).map_or(self.base, |(extent, _)| extent);
+        let limit = attachment_extent(self.accesses, self.resources).map_or(self.base, |(extent, _)| extent);
         Some(format!(
             "its render area, {}, is not inside the {} x {} texels that all its attachments cover",
             self.area_words(),
@@ -113,16 +113,16 @@ impl RenderPass<'_> {
     }
 
     /// The largest number of color attachments that a subpass of the pass has.
-    pub(super) fn most_colors(&self) -> u32 {
-        self.most_of(AccessKind::ColorAttachment)
+    pub(super) fn max_colors(&self) -> u32 {
+        self.max_of_kind(AccessKind::ColorAttachment)
     }
 
     /// The largest number of input attachments that a subpass of the pass has.
-    pub(super) fn most_inputs(&self) -> u32 {
-        self.most_of(AccessKind::InputAttachment)
+    pub(super) fn max_inputs(&self) -> u32 {
+        self.max_of_kind(AccessKind::InputAttachment)
     }
 
-    fn most_of(&self, kind: AccessKind) -> u32 {
+    fn max_of_kind(&self, kind: AccessKind) -> u32 {
         let of_subpass = |subpass: u32| {
             let attached = self.accesses.iter().filter(|access| access.kind == kind);
             attached.filter(|access| access.subpass == subpass).count() as u32
@@ -333,7 +333,7 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
         broken: |pass| {
             let vk::Extent2D { width, height } = pass.base;
             let outside = pass.right() > width.into() || pass.bottom() > height.into();
-            (outside && covered(pass.accesses, pass.resources).is_none()).then(|| {
+            (outside && attachment_extent(pass.accesses, pass.resources).is_none()).then(|| {
                 format!(
                     "it has no attachments, and its render area, {}, is not inside the frame's base extent, {width} x {height}",
                     pass.area_words()
@@ -356,14 +356,16 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
     Rule {
         rule: "VUID-VkRenderingInfo-imageView-09429",
         broken: |pass| {
-            let different = pass.different_colors().filter(|_| pass.pass.samples.is_none())?;
+            let different = pass.mismatched_colors().filter(|_| pass.pass.samples.is_none())?;
             Some(pass.differ(different))
         },
     },
     Rule {
         rule: "VUID-VkRenderingInfo-multisampledRenderToSingleSampled-06857",
         broken: |pass| {
-            let different = pass.different(|_| true).filter(|_| pass.pass.samples.is_none())?;
+            let different = pass
+                .mismatched_samples(|_| true)
+                .filter(|_| pass.pass.samples.is_none())?;
             Some(pass.differ(different))
         },
     },

@@ -140,9 +140,9 @@ pub(super) fn rows() -> Vec<(RuleRow, &'static str)> {
 
 /// Pairs of stages and accesses that [`check_performed`] has accepted: most accesses of a frame have one of a few pairs.
 #[derive(Default)]
-pub(super) struct Accepted(Vec<(S, A)>);
+pub(super) struct AcceptedPairs(Vec<(S, A)>);
 
-impl Accepted {
+impl AcceptedPairs {
     /// Maximum number of pairs: a longer search would take longer than the check.
     const MAX_CACHED_PAIRS: usize = 32;
 
@@ -152,7 +152,7 @@ impl Accepted {
             return Ok(());
         }
         check_performed(subject, stages, access)?;
-        if self.0.len() < Accepted::MAX_CACHED_PAIRS {
+        if self.0.len() < AcceptedPairs::MAX_CACHED_PAIRS {
             self.0.push((stages, access));
         }
         Ok(())

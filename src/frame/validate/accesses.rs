@@ -5,7 +5,7 @@ use tileheap_units::CompactSort;
 
 use super::super::tables::Tables;
 use super::super::*;
-use crate::frame::area::covered;
+use crate::frame::area::attachment_extent;
 use crate::frame::tables::{Access, CommandSource, HistoryVersion, Pass, PassKind, ResourceKind, ViewDesc};
 use crate::units::Run;
 
@@ -22,7 +22,7 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
             )));
         }
         let accesses = pass.accesses.of(&tables.accesses);
-        if pass.contents.is_own() {
+        if pass.contents.is_recorded_by_runtime() {
             if let Err(why) = store::check_store(tables, pass, accesses) {
                 return Err(FrameRule::StoreContents.broken(format!(
                     "pass `{pass}` cannot be recorded by the runtime: {why}",
@@ -392,7 +392,7 @@ fn extend_usage(tables: &mut Tables) {
 pub(super) fn derive_render_areas(tables: &mut Tables) {
     let of_render = |pass: &&mut Pass| pass.kind == PassKind::Render;
     for pass in tables.passes.iter_mut().filter(of_render) {
-        let covered = covered(pass.accesses.of(&tables.accesses), &tables.resources);
+        let covered = attachment_extent(pass.accesses.of(&tables.accesses), &tables.resources);
         let (limit, layers) = covered.unwrap_or((tables.base_extent, 1));
         pass.area = pass.render_area.unwrap_or(limit.into());
         pass.layers = layers;

@@ -140,7 +140,7 @@ fn check_part(
                 access.kind,
                 AccessKind::InputAttachment | AccessKind::TileAttachment
             );
-            let same_pass = anew && (reads_in_place || access.goes_on);
+            let same_pass = anew && (reads_in_place || access.continues_attachment);
             if access.needs_contents() && !contents && !same_pass {
                 return Err(FrameRule::ReadBeforeWrite.broken(read_before_write(
                     &tables.passes[access.pass.index()].name,

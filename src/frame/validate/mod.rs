@@ -169,7 +169,9 @@ fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameError> {
         let name = &resource.name;
         match &mut resource.kind {
             ResourceKind::Image { desc, extent, .. } => *extent = resolve_image(name, desc, base)?,
-            ResourceKind::Buffer { desc, .. } if desc.size == Bytes::ZERO => return Err(no(name, "bytes")),
+            ResourceKind::Buffer { desc, .. } if desc.size == Bytes::ZERO => {
+                return Err(zero_count(name, "bytes"));
+            }
             ResourceKind::Buffer { desc, .. } if desc.size > MAX_RESOURCE_BYTES => {
                 return Err(too_large(name));
             }
@@ -226,10 +228,10 @@ fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk:
         )));
     }
     if desc.mip_levels == 0 {
-        return Err(no(name, "mip levels"));
+        return Err(zero_count(name, "mip levels"));
     }
     if desc.array_layers == 0 {
-        return Err(no(name, "array layers"));
+        return Err(zero_count(name, "array layers"));
     }
     // The size is checked before the format.
     let block_bytes = texel_block(desc.format).map_or(1, |block| block.bytes);
@@ -251,7 +253,7 @@ fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk:
     }
 }
 
-fn no(resource: &str, what: &'static str) -> FrameError {
+fn zero_count(resource: &str, what: &'static str) -> FrameError {
     FrameRule::ZeroCount.broken(format!(
         "resource `{resource}` has no {what}: it must have at least 1"
     ))

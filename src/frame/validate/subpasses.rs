@@ -24,7 +24,7 @@ pub(super) fn check_subpasses(tables: &mut Tables) -> Result<(), FrameError> {
         if pass.subpasses == 1 {
             tables.accesses[accesses]
                 .iter_mut()
-                .for_each(|access| access.goes_on = false);
+                .for_each(|access| access.continues_attachment = false);
             continue;
         }
         if pass.kind != PassKind::Render || pass.tile_shading {
@@ -34,15 +34,15 @@ pub(super) fn check_subpasses(tables: &mut Tables) -> Result<(), FrameError> {
             ));
         }
         for later in accesses.clone() {
-            let mut goes_on = false;
+            let mut continues_attachment = false;
             for earlier in accesses.start..later {
                 let [before, after] = [earlier, later].map(|access| &tables.accesses[access]);
-                goes_on |= shares(before, after).map_err(|why| {
+                continues_attachment |= shares(before, after).map_err(|why| {
                     let resource = &tables.resources[after.resource.index()].name;
                     broken(pass, &format!("`{resource}` is {why}"))
                 })?;
             }
-            tables.accesses[later].goes_on = goes_on;
+            tables.accesses[later].continues_attachment = continues_attachment;
         }
     }
     Ok(())

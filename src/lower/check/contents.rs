@@ -44,7 +44,7 @@ impl Contents {
     fn state(&mut self, checker: &Checker<'_>, queue: DeviceQueueIndex, part: Part) -> &mut State {
         let tile = matches!(Site::of(checker, part.object, queue).place, SiteSpace::Tile(_));
         let queue = if tile { queue.0 as usize } else { 0 };
-        &mut self.states[queue][checker.parts.texels(part).index]
+        &mut self.states[queue][checker.parts.with_same_texels(part).index]
     }
 
     /// Marks the contents as defined from here on, written by a pass or by work before the frame.
@@ -56,12 +56,12 @@ impl Contents {
         by: Option<PassId>,
     ) {
         *self.state(checker, queue, part) = State::Holds(by);
-        self.written[checker.parts.texels(part).index] = true;
+        self.written[checker.parts.with_same_texels(part).index] = true;
     }
 
     /// Returns true if a part has been written so far: by earlier work, the caller, a pass or a clear.
     pub(super) fn is_written(&self, checker: &Checker<'_>, part: Part) -> bool {
-        self.written[checker.parts.texels(part).index]
+        self.written[checker.parts.with_same_texels(part).index]
     }
 
     /// Marks the contents as undefined from here on. The first of several losses is kept.
@@ -86,7 +86,7 @@ impl Contents {
     }
 
     /// Checks that a pass finds what `writer` wrote. Missing contents are reported once and treated as defined afterwards.
-    pub(super) fn need(
+    pub(super) fn check_needed(
         &mut self,
         checker: &mut Checker<'_>,
         queue: DeviceQueueIndex,
@@ -107,7 +107,7 @@ impl Contents {
     }
 
     /// Applies an action command on `queue`: the contents of tile memory outside the bound object become undefined.
-    pub(super) fn act(
+    pub(super) fn apply_action(
         &mut self,
         checker: &Checker<'_>,
         queue: DeviceQueueIndex,

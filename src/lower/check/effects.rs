@@ -22,11 +22,11 @@ pub(super) struct Effect {
     /// True if memory may be written.
     pub(super) writes: bool,
     /// True if contents from before the pass are needed.
-    pub(super) needs: bool,
+    pub(super) needs_contents: bool,
     /// True if it writes only part of its range, so that the rest keeps its contents from before the pass.
-    pub(super) in_part: bool,
+    pub(super) writes_in_part: bool,
     /// The aspects whose contents are undefined after the pass.
-    pub(super) drops: vk::ImageAspectFlags,
+    pub(super) discarded_aspects: vk::ImageAspectFlags,
 }
 
 impl Effect {
@@ -67,7 +67,7 @@ pub(super) fn effect(checker: &Checker<'_>, instance: Option<u32>, index: usize)
         vk::AttachmentStoreOp::NONE => access.writes,
         _ => true,
     };
-    let mut drops = vk::ImageAspectFlags::empty();
+    let mut discarded_aspects = vk::ImageAspectFlags::empty();
     if let Some(attachment) = attachment {
         for bit in [
             vk::ImageAspectFlags::COLOR,
@@ -76,7 +76,7 @@ pub(super) fn effect(checker: &Checker<'_>, instance: Option<u32>, index: usize)
         ] {
             let of_bit = operations_of(attachment, access.range.aspects & bit);
             if of_bit.iter().any(|one| dropped(one.store)) {
-                drops |= bit;
+                discarded_aspects |= bit;
             }
         }
     }
@@ -111,9 +111,9 @@ pub(super) fn effect(checker: &Checker<'_>, instance: Option<u32>, index: usize)
         stages: stages | made,
         access: access.kind.access_flags(access.reads || loads, writes) | moved,
         writes,
-        needs: needs_contents(checker.frame, access),
-        in_part: access.writes && writes_in_part(checker.frame, access),
-        drops,
+        needs_contents: needs_contents(checker.frame, access),
+        writes_in_part: access.writes && writes_in_part(checker.frame, access),
+        discarded_aspects,
     }
 }
 

@@ -95,7 +95,7 @@ pub(super) struct Hazards {
     /// Per tag, the part of the tables that the command stands for.
     commands: Vec<CommandOwner>,
     /// The batch that is being replayed; `None` between batches.
-    running: Option<RunningBatch>,
+    running_batch: Option<RunningBatch>,
 }
 
 impl Hazards {
@@ -120,7 +120,7 @@ impl Hazards {
             resources: HashMap::new(),
             objects: Vec::new(),
             commands: Vec::new(),
-            running: None,
+            running_batch: None,
         }
     }
 
@@ -295,7 +295,7 @@ impl Hazards {
                     dst: barrier.scopes.dst_stages,
                     dst_access: barrier.scopes.dst_access,
                 },
-                extent,
+                memory: extent,
                 change,
             }));
         }
@@ -330,13 +330,13 @@ impl Hazards {
         let uses: Vec<SemaphoreUse> = waits.iter().map(semaphore_use).collect();
         let family = checker.family(queue);
         let running = self.model.begin(QueueId(queue.0.into()), family, 0, &uses);
-        self.running = Some(running);
+        self.running_batch = Some(running);
     }
 
     /// Ends the batch and signals its semaphores.
     pub(super) fn signal(&mut self, signals: &[SemaphoreRow]) {
         let uses: Vec<SemaphoreUse> = signals.iter().map(semaphore_use).collect();
-        if let Some(running) = self.running.take() {
+        if let Some(running) = self.running_batch.take() {
             self.model.end(running, &uses, None);
         }
     }
@@ -380,7 +380,7 @@ impl Hazards {
         queue: DeviceQueueIndex,
         accesses: Vec<MemoryAccess>,
     ) {
-        if self.running.is_none() {
+        if self.running_batch.is_none() {
             self.start(checker, queue, &[]);
         }
         self.command(by, &Command::Action(accesses));
@@ -389,7 +389,7 @@ impl Hazards {
     fn command(&mut self, by: CommandOwner, command: &Command) -> Findings {
         let tag = Tag(self.commands.len() as u64);
         self.commands.push(by);
-        let running = self.running.as_mut().expect("a batch runs");
+        let running = self.running_batch.as_mut().expect("a batch runs");
         self.model.run(running, tag, command)
     }
 

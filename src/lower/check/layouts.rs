@@ -28,10 +28,10 @@ struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     /// No family: the part has no contents, or families share them.
-    Anyone,
+    Unowned,
     Family(u32),
     /// Between two families: released by a pass, not yet acquired.
-    Between(Families, PassId, [L; 2]),
+    InTransfer(Families, PassId, [L; 2]),
 }
 
 impl Layouts {
@@ -50,7 +50,7 @@ impl Layouts {
             let owner = left.and_then(|left| left.family.get());
             State {
                 layout: left.map_or(L::UNDEFINED, |left| left.layout),
-                owner: owner.map_or(Owner::Anyone, Owner::Family),
+                owner: owner.map_or(Owner::Unowned, Owner::Family),
             }
         };
         Layouts {
@@ -64,7 +64,7 @@ impl Layouts {
 
     /// Adds the entry of an external resource.
     pub(super) fn enter(&mut self, object: ImageOrBuffer, layout: L, owner: Option<u32>) {
-        let owner = owner.map_or(Owner::Anyone, Owner::Family);
+        let owner = owner.map_or(Owner::Unowned, Owner::Family);
         let parts = self.parts.iter_mut().filter(|(part, _)| part.object == object);
         parts.for_each(|(_, state)| *state = State { layout, owner });
     }
@@ -78,7 +78,7 @@ impl Layouts {
     pub(super) fn owner_of(&self, part: Part) -> Option<u32> {
         match self.parts[part.index].1.owner {
             Owner::Family(family) => Some(family),
-            Owner::Anyone | Owner::Between(..) => None,
+            Owner::Unowned | Owner::InTransfer(..) => None,
         }
     }
 
@@ -97,7 +97,8 @@ impl Layouts {
         (family, pass): (u32, PassId),
     ) {
         let discards = barrier.old_layout == L::UNDEFINED;
-        let acquired = kind == BarrierKind::Acquire && matches!(self.state(part).owner, Owner::Between(..));
+        let acquired =
+            kind == BarrierKind::Acquire && matches!(self.state(part).owner, Owner::InTransfer(..));
         let tracked = self.layout_of(part);
         if !discards && !acquired && tracked != barrier.old_layout {
             let (pass, resource) = (checker.pass(pass), checker.name_of(part.object));
@@ -111,13 +112,13 @@ impl Layouts {
         let layouts = [barrier.old_layout, barrier.new_layout];
         match kind {
             BarrierKind::Release => {
-                self.own(checker, part, family, pass);
+                self.claim(checker, part, family, pass);
                 if is_outside(barrier.families.dst) {
                     let (layout, owner) = (barrier.new_layout, Owner::Family(barrier.families.dst));
                     *self.state(part) = State { layout, owner };
                     return;
                 }
-                self.state(part).owner = Owner::Between(barrier.families, pass, layouts);
+                self.state(part).owner = Owner::InTransfer(barrier.families, pass, layouts);
                 // The layout changes once, between the halves; either half then leaves the image in the new one.
                 return;
             }
@@ -126,7 +127,7 @@ impl Layouts {
                 self.drop_release(checker, part);
                 self.take(checker, part, family);
             }
-            BarrierKind::Plain | BarrierKind::Transition => self.own(checker, part, family, pass),
+            BarrierKind::Plain | BarrierKind::Transition => self.claim(checker, part, family, pass),
         }
         if kind != BarrierKind::Plain {
             self.state(part).layout = barrier.new_layout;
@@ -144,10 +145,10 @@ impl Layouts {
     ) {
         match kind {
             BarrierKind::Release => {
-                self.own(checker, part, family, pass);
+                self.claim(checker, part, family, pass);
                 self.state(part).owner = match families.dst {
                     outside if is_outside(outside) => Owner::Family(outside),
-                    _ => Owner::Between(families, pass, [L::UNDEFINED; 2]),
+                    _ => Owner::InTransfer(families, pass, [L::UNDEFINED; 2]),
                 };
             }
             BarrierKind::Acquire => self.acquire(checker, part, families, [L::UNDEFINED; 2], pass),
@@ -178,7 +179,7 @@ impl Layouts {
             self.drop_release(checker, part);
             self.take(checker, part, family);
         }
-        self.own(checker, part, family, pass);
+        self.claim(checker, part, family, pass);
     }
 
     /// Checks at the end of the frame that the used parts of external resources are in their exit state.
@@ -220,9 +221,9 @@ impl Layouts {
     ) {
         let owner = self.state(part).owner;
         let released = match owner {
-            Owner::Between(of, _, how) => of == families && how == layouts,
+            Owner::InTransfer(of, _, how) => of == families && how == layouts,
             Owner::Family(owner) => owner == families.src && is_outside(owner),
-            Owner::Anyone => false,
+            Owner::Unowned => false,
         };
         if !released {
             let Families { src, dst } = families;
@@ -239,14 +240,14 @@ impl Layouts {
     /// Makes a family the owner of a part, unless families share it.
     fn take(&mut self, checker: &Checker<'_>, part: Part, family: u32) {
         self.state(part).owner = if checker.is_concurrent(part.object) {
-            Owner::Anyone
+            Owner::Unowned
         } else {
             Owner::Family(family)
         };
     }
 
     /// Checks that a family may use the contents of a part, and makes it their owner.
-    fn own(&mut self, checker: &mut Checker<'_>, part: Part, family: u32, pass: PassId) {
+    fn claim(&mut self, checker: &mut Checker<'_>, part: Part, family: u32, pass: PassId) {
         match self.state(part).owner {
             Owner::Family(owner) if owner != family => {
                 let (resource, pass) = (checker.name_of(part.object), checker.pass(pass));
@@ -256,21 +257,21 @@ impl Layouts {
                 );
                 checker.report(LoweringRule::Owner, message);
             }
-            Owner::Between(..) => self.drop_release(checker, part),
-            Owner::Family(_) | Owner::Anyone => {}
+            Owner::InTransfer(..) => self.drop_release(checker, part),
+            Owner::Family(_) | Owner::Unowned => {}
         }
         self.take(checker, part, family);
     }
 
     /// Reports a pending release of a part, which something other than its acquire follows, and forgets it.
     fn drop_release(&mut self, checker: &mut Checker<'_>, part: Part) {
-        if let Owner::Between(Families { src, dst }, pass, _) = self.state(part).owner {
+        if let Owner::InTransfer(Families { src, dst }, pass, _) = self.state(part).owner {
             let (resource, pass) = (checker.name_of(part.object), checker.pass(pass));
             let message = format!(
                 "`{resource}` is released from family {src} to {dst} at pass `{pass}` but not acquired before its next use or the end of the frame"
             );
             checker.report(LoweringRule::NotAcquired, message);
-            self.state(part).owner = Owner::Anyone;
+            self.state(part).owner = Owner::Unowned;
         }
     }
 }

@@ -105,7 +105,7 @@ impl Parts {
 
     /// The object that represents all objects with the same contents.
     pub(super) fn first_alias(&self, object: ImageOrBuffer) -> ImageOrBuffer {
-        self.texels(self.entries(object)[0].0).object
+        self.with_same_texels(self.entries(object)[0].0).object
     }
 
     /// The parts inside a range of an image; for a buffer, its one part, whatever the range.
@@ -146,7 +146,7 @@ impl Parts {
     }
 
     /// The part that represents all parts with the same texels.
-    pub(super) fn texels(&self, part: Part) -> Part {
+    pub(super) fn with_same_texels(&self, part: Part) -> Part {
         self.same_texels[part.index]
     }
 }

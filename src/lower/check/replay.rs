@@ -185,7 +185,7 @@ impl Replay {
             .tile_memory
             .get()
             .map(|memory| checker.tables.memory[memory as usize].size);
-        self.contents.act(checker, here.queue, here.pass, bound);
+        self.contents.apply_action(checker, here.queue, here.pass, bound);
         match row.contents {
             PassContents::Clear => self.clear(checker, here, row),
             PassContents::Described | PassContents::Store => self.accesses(checker, here, row),
@@ -312,20 +312,24 @@ impl Replay {
         for one in &effects {
             let object = one.row.object.get();
             let mut same = effects.iter().filter(|other| other.row.object == object);
-            let fresh = same.all(|other| !other.needs);
+            let fresh = same.all(|other| !other.needs_contents);
             for part in checker.seen_parts(one.index) {
                 let layout = layout_in(checker, instance, one, part);
                 let of = (family, here.pass);
                 self.layouts.access(checker, part, layout, of, fresh);
             }
         }
-        for one in effects.iter().filter(|one| one.needs || one.in_part) {
+        for one in effects
+            .iter()
+            .filter(|one| one.needs_contents || one.writes_in_part)
+        {
             for part in checker.parts_of(one.index) {
                 let writer = writer_before(checker, one.index, part);
-                if !one.needs && writer.is_none() {
+                if !one.needs_contents && writer.is_none() {
                     continue;
                 }
-                self.contents.need(checker, here.queue, part, here.pass, writer);
+                self.contents
+                    .check_needed(checker, here.queue, part, here.pass, writer);
             }
         }
         let resolves = effects.iter().flat_map(|one| resolve_of(checker, one.index));
@@ -351,7 +355,13 @@ impl Replay {
         }
         for one in &effects {
             let mut parts = checker.parts_of(one.index);
-            parts.retain(|part| checker.parts.range(*part).aspects.intersects(one.drops));
+            parts.retain(|part| {
+                checker
+                    .parts
+                    .range(*part)
+                    .aspects
+                    .intersects(one.discarded_aspects)
+            });
             for part in parts {
                 let loss = format!("pass `{}` does not store the contents", checker.pass(here.pass));
                 self.contents.lose(checker, here.queue, part, loss);
@@ -464,7 +474,7 @@ fn writer_before(checker: &Checker<'_>, index: usize, part: Part) -> Option<Pass
         .map(|index| (index, &checker.frame.accesses()[index]));
     let wrote = |(other_index, other): &(usize, &Access)| {
         let same = (other.resource, other.version) == (access.resource, access.version);
-        let texels = |part: Part| checker.parts.texels(part);
+        let texels = |part: Part| checker.parts.with_same_texels(part);
         let parts = checker.parts_of(*other_index);
         same && other.pass < access.pass
             && other.writes

@@ -188,7 +188,7 @@ fn check_sharing(checker: &mut Checker<'_>, first: usize, second: usize) {
         let (resource, other) = (checker.resident(index), checker.resident(other));
         let object = object.index();
         let message = format!("resource `{resource}` shares object {object} with `{other}`: {why}");
-        checker.report(PlanRule::Shared, message);
+        checker.report(PlanRule::SharedDedicated, message);
     }
 }
 
@@ -247,7 +247,7 @@ fn check_pair(checker: &mut Checker<'_>, sites: &[Site], first: usize, second: u
         let message = format!(
             "`{first}` and `{second}` share bytes, and their uses in passes `{before}` and `{after}` are on two queues and not ordered"
         );
-        checker.report(PlanRule::Concurrent, message);
+        checker.report(PlanRule::UnorderedQueues, message);
     }
 }
 

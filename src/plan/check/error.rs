@@ -24,9 +24,9 @@ pub enum PlanRule {
     /// Indices and runs must be inside their tables.
     Index,
     /// Every placement must be in the run of exactly one resource.
-    Covered,
+    NotInOneRun,
     /// Runs of a resource must contain only its own placements.
-    Foreign,
+    ForeignPlacement,
     /// A resource must have no placement if unused, at least one if transient, one if external, and one per kept version if it is a history.
     PlacementCount,
     /// Every placement must be used by at least one pass.
@@ -64,9 +64,9 @@ pub enum PlanRule {
     /// A buffer and an image alive at the same time must not share a page (`bufferImageGranularity`).
     Granularity,
     /// Uses of shared bytes on two queues must be ordered.
-    Concurrent,
+    UnorderedQueues,
     /// A resource that needs a dedicated allocation must not share it.
-    Shared,
+    SharedDedicated,
     /// A resource that requires a dedicated allocation must have one (VUID-vkBindImageMemory-image-01445).
     NotDedicated,
     /// Placements may only share bytes and use kinds of memory as the options allow.

@@ -108,7 +108,7 @@ fn check_runs(checker: &mut Checker<'_>) {
     for (index, times) in placed.into_iter().enumerate().filter(|&(_, times)| times != 1) {
         let message =
             format!("placement {index} must be in the range of exactly one resource, but is in {times}");
-        checker.report(PlanRule::Covered, message);
+        checker.report(PlanRule::NotInOneRun, message);
     }
 }
 
@@ -137,7 +137,7 @@ fn check_owners(checker: &mut Checker<'_>) {
                     "the range of resource {}, `{name}`, includes placement {placement}, which belongs to `{owner}`",
                     id.index()
                 );
-                checker.report(PlanRule::Foreign, message);
+                checker.report(PlanRule::ForeignPlacement, message);
             }
         }
     }

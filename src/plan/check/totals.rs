@@ -44,28 +44,31 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     let is = PlanTotals {
         traffic_bytes: described,
         // Traffic that merged passes save counts as on chip.
-        eligible_bytes: less(add(eligible(checker), described), executed),
+        eligible_bytes: saturating_sub(saturating_add(eligible(checker), described), executed),
         on_chip_bytes: {
-            let off_chip = add(less(executed, on_chip(checker)), stored(checker));
-            less(described, add(less(off_chip, charges.moved), charges.cost))
+            let off_chip = saturating_add(saturating_sub(executed, on_chip(checker)), stored(checker));
+            saturating_sub(
+                described,
+                saturating_add(saturating_sub(off_chip, charges.moved), charges.cost),
+            )
         },
         charged_bytes: charges.cost,
         stored_bytes: stored(checker),
-        arena_bytes: objects(MemoryKind::Arena).fold(Bytes::ZERO, add),
+        arena_bytes: objects(MemoryKind::Arena).fold(Bytes::ZERO, saturating_add),
         arena_bytes_without_aliasing: plan
             .placements
             .iter()
             .filter(arena)
             .map(|placement| placement.size)
-            .fold(Bytes::ZERO, add),
+            .fold(Bytes::ZERO, saturating_add),
         arena_peak_live: (0..plan.objects.len())
             .map(|object| peak_live(checker, object))
-            .fold(Bytes::ZERO, add),
+            .fold(Bytes::ZERO, saturating_add),
         tile_peak_live: live_tile.iter().copied().max().unwrap_or_default(),
         tile_bytes: objects(MemoryKind::Tile).max().unwrap_or_default(),
-        reserved_bytes: reserved.fold(Bytes::ZERO, add),
+        reserved_bytes: reserved.fold(Bytes::ZERO, saturating_add),
         reserved_bytes_by_runs: reserved_by_runs(checker, &sites),
-        live_bytes: live_tile.into_iter().fold(Bytes::ZERO, add),
+        live_bytes: live_tile.into_iter().fold(Bytes::ZERO, saturating_add),
     };
     macro_rules! pairs {
         ($($total:ident)+) => { [$((stringify!($total), says.$total, is.$total)),+] };
@@ -92,7 +95,8 @@ fn live_tile(placements: &[Placement], sites: &[Site], checker: &Checker<'_>, pa
         alive.iter().find(|other| same(other)) == Some(&index)
     };
     let once = alive.iter().filter(|index| first(index));
-    once.map(|&index| placements[index].size).fold(Bytes::ZERO, add)
+    once.map(|&index| placements[index].size)
+        .fold(Bytes::ZERO, saturating_add)
 }
 
 /// The tile placements of the pass's queue whose spans contain the pass.
@@ -123,14 +127,14 @@ fn reserved_by_runs(checker: &Checker<'_>, sites: &[Site]) -> Bytes {
         for pass in of_window {
             let alive = alive_in(checker, sites, pass);
             if !alive.iter().any(|index| before.contains(index)) {
-                sum = add(sum, Bytes(top.saturating_mul(passes)));
+                sum = saturating_add(sum, Bytes(top.saturating_mul(passes)));
                 (passes, top) = (0, 0);
             }
             passes += u64::from(!alive.is_empty());
             top = alive.iter().map(|&index| sites[index].end).fold(top, u64::max);
             before = alive;
         }
-        sum = add(sum, Bytes(top.saturating_mul(passes)));
+        sum = saturating_add(sum, Bytes(top.saturating_mul(passes)));
     }
     sum
 }
@@ -147,7 +151,9 @@ fn peak_live(checker: &Checker<'_>, object: usize) -> Bytes {
             .iter()
             .filter(here)
             .filter(|placement| placement.span.contains(Step(step)));
-        alive.map(|placement| placement.size).fold(Bytes::ZERO, add)
+        alive
+            .map(|placement| placement.size)
+            .fold(Bytes::ZERO, saturating_add)
     };
     (0..plan.passes.len() as u32).map(live).max().unwrap_or_default()
 }
@@ -170,7 +176,7 @@ fn traffic(plan: &Plan, frame: &Frame, holder: impl Fn(usize) -> ResourceId) -> 
             if frame.pass(access.pass).contents == CommandSource::Store {
                 continue;
             }
-            sum = add(sum, frame.traffic_of(access, size_of(plan, holder(index))));
+            sum = saturating_add(sum, frame.traffic_of(access, size_of(plan, holder(index))));
         }
     }
     sum
@@ -211,7 +217,10 @@ fn charges(plan: &Plan, holders: &[ResourceId]) -> Charged {
         let bytes = off_chip
             .iter()
             .map(|ours| plan.frame.traffic_of(ours, size_of(plan, ours.resource)));
-        moved = add(moved, less(bytes.fold(Bytes::ZERO, add), Bytes(part as u64)));
+        moved = saturating_add(
+            moved,
+            saturating_sub(bytes.fold(Bytes::ZERO, saturating_add), Bytes(part as u64)),
+        );
     }
     let halos = u128::from(moved.0) * u128::from(charges.halo_thousandths) / 1000;
     let passes = charges.passes.iter().map(|charge| charge.bytes);
@@ -220,7 +229,7 @@ fn charges(plan: &Plan, holders: &[ResourceId]) -> Charged {
         moved,
         cost: passes
             .chain(carried)
-            .fold(Bytes(u64::try_from(halos).unwrap_or(u64::MAX)), add),
+            .fold(Bytes(u64::try_from(halos).unwrap_or(u64::MAX)), saturating_add),
     }
 }
 
@@ -288,7 +297,7 @@ fn eligible(checker: &Checker<'_>) -> Bytes {
         let admitted =
             tile_rule(checker, resource).is_none() && !in_one_render_pass(plan, &plan.frame, resource);
         let admitted = admitted
-            && stored_apart(checker, resource).is_none_or(|from| {
+            && stored_source(checker, resource).is_none_or(|from| {
                 // A stored resource counts if only lack of room prevented keeping it on chip as a whole.
                 let mut uses = plan.frame.accesses().iter().filter(|access| {
                     (access.resource == from || access.resource == resource) && !in_store(checker, access)
@@ -304,7 +313,7 @@ fn eligible(checker: &Checker<'_>) -> Bytes {
                 tile_rule(checker, from).is_none() && (published || uses.all(|access| place(access) == first))
             });
         if let Some(tile) = tile.filter(|_| admitted) {
-            sum = add(sum, moved(checker, access, tile.size));
+            sum = saturating_add(sum, moved(checker, access, tile.size));
         }
     }
     sum
@@ -316,7 +325,7 @@ fn in_store(checker: &Checker<'_>, access: &Access) -> bool {
 }
 
 /// The resource that a store copies into `resource`, if any.
-fn stored_apart(checker: &Checker<'_>, resource: ResourceId) -> Option<ResourceId> {
+fn stored_source(checker: &Checker<'_>, resource: ResourceId) -> Option<ResourceId> {
     let frame = &checker.plan.frame;
     let accesses = frame.accesses();
     let writes = |access: &&Access| access.resource == resource && access.writes && in_store(checker, access);
@@ -332,7 +341,9 @@ fn stored(checker: &Checker<'_>) -> Bytes {
     let read = accesses.filter(|access| access.reads && in_store(checker, access));
     let placements = read.map(|access| plan.placements[placement_of(plan, access)]);
     let of_tile = placements.filter(|placement| placement.memory == MemoryKind::Tile);
-    of_tile.map(|placement| placement.size).fold(Bytes::ZERO, add)
+    of_tile
+        .map(|placement| placement.size)
+        .fold(Bytes::ZERO, saturating_add)
 }
 
 /// Returns true if only one render pass uses the resource, and only as an attachment; always false with [`WindowRule::WholeFrame`].
@@ -357,7 +368,7 @@ fn on_chip(checker: &Checker<'_>) -> Bytes {
         let bytes = moved(checker, access, placement.size);
         (placement.memory == MemoryKind::Tile).then_some(bytes)
     });
-    of_tile.fold(Bytes::ZERO, add)
+    of_tile.fold(Bytes::ZERO, saturating_add)
 }
 
 /// Bytes that an access to a resource of `size` bytes moves.
@@ -366,11 +377,11 @@ fn moved(checker: &Checker<'_>, access: &Access, size: Bytes) -> Bytes {
 }
 
 /// Returns the difference, or 0 if it would be negative.
-fn less(sum: Bytes, part: Bytes) -> Bytes {
+fn saturating_sub(sum: Bytes, part: Bytes) -> Bytes {
     Bytes(sum.0.saturating_sub(part.0))
 }
 
 /// Returns the sum, saturated at 2^64 - 1: the plan may come from any source.
-fn add(sum: Bytes, more: Bytes) -> Bytes {
+fn saturating_add(sum: Bytes, more: Bytes) -> Bytes {
     Bytes(sum.0.saturating_add(more.0))
 }

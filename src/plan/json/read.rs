@@ -14,7 +14,7 @@ use crate::measure::{Requirements, ResourceRequirements};
 use crate::plan::split::with_stores;
 use crate::plan::{ObjectId, OffChipReason, PassPlan, Placement, PlacementReason, Plan, ResourcePlan};
 use crate::units::{Run, Span};
-use tileheap_json::{LARGEST, clip, largest, without_mark};
+use tileheap_json::{MAX_INTEGER, clip, largest_integer, without_mark};
 
 /// Reads the plan of a frame.
 pub(super) fn plan(input: ExecutedFrame, text: &str) -> crate::Result<Plan> {
@@ -124,10 +124,10 @@ fn charges(document: &Document, split: &ExecutedFrame) -> Charges {
 /// Checks that no number of a plan is so large that sums over the plan overflow 64 bits. (The profile's limits may be.)
 fn check_numbers(document: &Value) -> Result<(), PlanJsonError> {
     for part in ["objects", "resources", "passes", "charges", "totals"] {
-        let number = largest(&document[part]);
-        if number > LARGEST {
+        let number = largest_integer(&document[part]);
+        if number > MAX_INTEGER {
             return Err(fault(format!(
-                "`{part}` holds the number {number}, but numbers in plans are at most {LARGEST}"
+                "`{part}` holds the number {number}, but numbers in plans are at most {MAX_INTEGER}"
             )));
         }
     }

@@ -17,9 +17,9 @@ use super::table::{WIDTH, write_wrapped};
 use crate::units::{Bytes, Step};
 
 /// Maximum number of slices of the heap.
-const ROWS: u64 = 16;
+const MAX_ROWS: u64 = 16;
 /// Maximum number of passes per panel with three columns per pass.
-const WIDE: usize = 32;
+const MAX_WIDE_PASSES: usize = 32;
 /// Marks for the first residents in order of offset and first pass; all others share [`MORE`].
 const MARKS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 /// The mark of all other residents.
@@ -45,8 +45,8 @@ pub(super) fn write(plan: &Plan, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let passes = plan.passes.len();
     let slice = slice_bytes(plan, top);
     let label = Bytes(top).to_string().len();
-    let wide = passes <= WIDE;
-    let panel = if wide { WIDE } else { WIDTH - label - 5 };
+    let wide = passes <= MAX_WIDE_PASSES;
+    let panel = if wide { MAX_WIDE_PASSES } else { WIDTH - label - 5 };
     writeln!(f, "\nTile heap over the passes, in slices of {}", Bytes(slice))?;
     for first in (0..passes).step_by(panel) {
         let steps = first..passes.min(first + panel);
@@ -74,10 +74,10 @@ pub(super) fn write(plan: &Plan, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write_wrapped(f, "  ", "  ", &legend.collect::<Vec<_>>().join(", "))
 }
 
-/// Bytes per row: a multiple of the tile block size that results in at most [`ROWS`] rows.
+/// Bytes per row: a multiple of the tile block size that results in at most [`MAX_ROWS`] rows.
 fn slice_bytes(plan: &Plan, top: u64) -> u64 {
     let block = plan.profile.tile.map_or(1, |tile| tile.block.bytes.get());
-    top.div_ceil(ROWS)
+    top.div_ceil(MAX_ROWS)
         .checked_next_multiple_of(block)
         .unwrap_or(top)
         .max(1)

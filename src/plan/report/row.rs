@@ -6,7 +6,7 @@ use crate::plan::{Placement, PlacementReason, Plan};
 use crate::units::Bytes;
 
 /// Maximum length of a pass's name.
-pub(super) const PASS: usize = 20;
+pub(super) const MAX_PASS_LENGTH: usize = 20;
 
 /// A row of the report: one placement, or all placements of a tile resident with an image in several memory objects, which share offset, size and lifetime.
 pub(super) struct Row<'a> {
@@ -88,7 +88,7 @@ impl Row<'_> {
             let pass = plan.frame.pass_ids().nth(step as usize);
             let described = pass.map(|pass| plan.described().pass(plan.origins.described_pass(pass)));
             let name = described.map_or_else(String::new, |pass| printable(&pass.name));
-            cut(&name, PASS)
+            cut(&name, MAX_PASS_LENGTH)
         };
         let ends = [first.span.first.0, first.span.end.0 - 1].map(name);
         let sizes = match least == most {

@@ -22,15 +22,15 @@ pub(super) enum Side {
 pub(super) struct Column {
     pub(super) title: &'static str,
     pub(super) side: Side,
-    pub(super) most: usize,
+    pub(super) max_length: usize,
 }
 
 impl Column {
-    pub(super) const fn left(title: &'static str, most: usize) -> Column {
+    pub(super) const fn left(title: &'static str, max_length: usize) -> Column {
         Column {
             title,
             side: Side::Left,
-            most,
+            max_length,
         }
     }
 
@@ -39,7 +39,7 @@ impl Column {
         Column {
             title,
             side: Side::Right,
-            most: 28,
+            max_length: 28,
         }
     }
 }
@@ -91,7 +91,7 @@ impl Table {
                 .chain([length(column.title)])
                 .max()
                 .unwrap_or(0)
-                .min(column.most)
+                .min(column.max_length)
         };
         let mut widths: Vec<usize> = self.columns.iter().enumerate().map(width).collect();
         while taken(&widths) > WIDTH + GAP.len() {

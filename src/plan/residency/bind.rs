@@ -70,13 +70,13 @@ pub(super) fn bind(
             let (run, later) = rest.split_at(count);
             rest = later;
             reserved_by_runs += Bytes(top.0 * steps(span).count() as u64);
-            if may_climb(timeline, steps(span), ladder, binning_costs) {
+            if may_use_ladder(timeline, steps(span), ladder, binning_costs) {
                 for resident in run {
                     for step in steps(resident.span) {
                         tops[step] = tops[step].max(resident.offset + resident.size);
                     }
                 }
-                if ladder == Ladder::Always || pays(binning_costs, steps(span), &tops, top) {
+                if ladder == Ladder::Always || ladder_pays(binning_costs, steps(span), &tops, top) {
                     continue;
                 }
             }
@@ -103,7 +103,7 @@ pub(super) fn bind(
 }
 
 /// Returns true if a ladder of objects is allowed. It is not allowed for a run on several queues, since an alias would be used on two of them.
-fn may_climb(
+fn may_use_ladder(
     timeline: &Timeline,
     mut steps: impl Iterator<Item = usize>,
     ladder: Ladder,
@@ -117,7 +117,7 @@ fn may_climb(
 }
 
 /// Returns true if reserving only `tops[step]` in each step costs less than reserving `highest` in all steps.
-fn pays(
+fn ladder_pays(
     binning_costs: &[StepCost],
     steps: impl Iterator<Item = usize>,
     tops: &[Bytes],

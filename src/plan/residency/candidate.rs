@@ -8,7 +8,7 @@ use crate::frame::tables::HistoryVersion;
 use crate::frame::{PassId, Persistence, ResourceId, TileConstraint};
 use crate::measure::DedicatedRequirement;
 use crate::plan::context::{Context, Ruling};
-use crate::plan::eligible::barred;
+use crate::plan::eligible::excluding_rule;
 use crate::plan::{WindowRule, model};
 use crate::profile::TileHeap;
 use crate::units::{Alignment, Bytes, Span};
@@ -24,7 +24,7 @@ pub(super) struct Candidate {
     pub(super) savings: Bytes,
     pub(super) window: u32,
     /// For a stretch of a lifetime, the pass after which it is stored; the savings are reduced by the bytes that the store writes.
-    pub(super) stored: Option<PassId>,
+    pub(super) stored_after: Option<PassId>,
 }
 
 /// Added to the savings of pinned candidates: more than the total savings of any frame.
@@ -53,7 +53,7 @@ pub(super) fn candidates(context: &Context<'_>) -> Vec<Candidate> {
                     *savings
                 },
                 window: timeline.window[span.first.0 as usize],
-                stored: None,
+                stored_after: None,
             });
         }
     }
@@ -88,7 +88,7 @@ pub(super) fn stretches(context: &Context<'_>, heap: &TileHeap) -> Vec<Candidate
         else {
             continue;
         };
-        if frame.splits(id).is_err() {
+        if frame.check_splittable(id).is_err() {
             continue;
         }
         let uses: Vec<u32> = frame
@@ -102,7 +102,7 @@ pub(super) fn stretches(context: &Context<'_>, heap: &TileHeap) -> Vec<Candidate
         let (mut savings, mut count) = (Bytes::ZERO, 0);
         for in_pass in uses.chunk_by(|a, b| pass(a) == pass(b)) {
             count += in_pass.len();
-            if !published && barred(context, heap, &uses[..count], id).is_some() {
+            if !published && excluding_rule(context, heap, &uses[..count], id).is_some() {
                 break;
             }
             let of_pass = in_pass
@@ -114,7 +114,7 @@ pub(super) fn stretches(context: &Context<'_>, heap: &TileHeap) -> Vec<Candidate
                 break;
             }
             let (first, after) = (pass(&uses[0]), pass(&in_pass[0]));
-            if savings <= tile.size || !frame.stores_behind(id, after) {
+            if savings <= tile.size || !frame.can_store_after(id, after) {
                 continue;
             }
             stretches.push(Candidate {
@@ -124,7 +124,7 @@ pub(super) fn stretches(context: &Context<'_>, heap: &TileHeap) -> Vec<Candidate
                 alignment: tile.alignment,
                 savings: savings - tile.size,
                 window: timeline.window_of(first),
-                stored: Some(after),
+                stored_after: Some(after),
             });
         }
     }

@@ -10,7 +10,7 @@ use crate::units::{Bytes, Span};
 use tileheap_pack::PartialPacking;
 
 /// Places candidates in order, each in bytes that no other one uses.
-pub(super) fn place_apart(heap: &TileHeap, candidates: &[Candidate]) -> Vec<(Candidate, Bytes)> {
+pub(super) fn place_without_aliasing(heap: &TileHeap, candidates: &[Candidate]) -> Vec<(Candidate, Bytes)> {
     let always = Span::new(0, 1);
     let mut shelf = PartialPacking::with_capacity(Some(heap.size));
     let mut placed = Vec::with_capacity(candidates.len());
@@ -23,9 +23,9 @@ pub(super) fn place_apart(heap: &TileHeap, candidates: &[Candidate]) -> Vec<(Can
     placed
 }
 
-/// The residents that [`place_apart`] places.
-pub(super) fn residents_apart(heap: &TileHeap, candidates: &[Candidate]) -> Vec<TileResident> {
-    let placed = place_apart(heap, candidates);
+/// The residents that [`place_without_aliasing`] places.
+pub(super) fn residents_without_aliasing(heap: &TileHeap, candidates: &[Candidate]) -> Vec<TileResident> {
+    let placed = place_without_aliasing(heap, candidates);
     placed
         .iter()
         .map(|(one, offset)| TileResident::new(one, *offset))
@@ -43,12 +43,12 @@ pub(super) fn first_come(context: &Context<'_>, heap: &TileHeap, candidates: &[C
         size: heap.size,
     }];
     let object = ObjectId(0);
-    let residents = residents_apart(heap, candidates);
+    let residents = residents_without_aliasing(heap, candidates);
     let used = |pass: usize| {
         let on_queue = |r: &TileResident| timeline.queue[r.span.first.0 as usize] == timeline.queue[pass];
         residents
             .iter()
-            .any(|resident| !timeline.queues_apart || on_queue(resident))
+            .any(|resident| !timeline.has_separate_queues || on_queue(resident))
     };
     let bound = (0..timeline.window.len())
         .map(|pass| used(pass).then_some(object))

@@ -3,14 +3,14 @@
 use super::TileResident;
 use super::bind::runs;
 use super::candidate::{Candidate, Order, PINNED, sort_by_window};
-use super::first_come::place_apart;
+use super::first_come::place_without_aliasing;
 use crate::profile::TileHeap;
 use crate::units::Bytes;
 use tileheap_pack::PartialPacking;
 use tileheap_units::CompactSort;
 
 /// Places candidates in a single order, by savings per byte and step: the fast mode. In windows in which `vendor`'s residents save more, takes those instead.
-pub(super) fn in_one_order(
+pub(super) fn place_in_one_order(
     heap: &TileHeap,
     candidates: &mut [Candidate],
     vendor: &Vendor,
@@ -34,7 +34,7 @@ pub(super) fn in_one_order(
 
 /// Places pinned resources first, then resources with an old offset, in ascending order of offset, then all others by density, so that unchanged resources
 /// keep their offsets.
-pub(super) fn as_before(
+pub(super) fn place_at_old_offsets(
     heap: &TileHeap,
     candidates: &mut [Candidate],
     offsets: &[Option<Bytes>],
@@ -63,7 +63,7 @@ pub(super) struct Vendor(Vec<(Candidate, Bytes)>);
 
 impl Vendor {
     pub(super) fn new(heap: &TileHeap, candidates: &[Candidate]) -> Vendor {
-        let mut placed = place_apart(heap, candidates);
+        let mut placed = place_without_aliasing(heap, candidates);
         placed.compact_sort_by_key(|(candidate, _)| candidate.window);
         Vendor(placed)
     }
@@ -130,7 +130,7 @@ pub(super) fn best_of_orders(
             best = Some((savings, theirs.collect()));
         }
         if let Some((_, mut kept)) = best {
-            settle(&mut shelf, window, &mut kept);
+            place_again(&mut shelf, window, &mut kept);
             residents.append(&mut kept);
         }
     }
@@ -139,7 +139,7 @@ pub(super) fn best_of_orders(
 
 /// Places the kept residents again, longest lifetime first, so that the bound range shrinks as early as possible; keeps the old offsets if the new
 /// ones do not fit or reserve more.
-fn settle(shelf: &mut PartialPacking, window: &mut [Candidate], kept: &mut Vec<TileResident>) {
+fn place_again(shelf: &mut PartialPacking, window: &mut [Candidate], kept: &mut Vec<TileResident>) {
     kept.compact_sort_by_key(|resident| resident.resource);
     let mut chosen: Vec<Candidate> = window
         .iter()

@@ -21,8 +21,8 @@ use std::collections::HashMap;
 use self::bind::bind;
 pub(super) use self::binning_cost::binning_costs;
 use self::candidate::{Candidate, Order, PINNED, candidates, stretches};
-use self::first_come::{first_come, residents_apart};
-use self::greedy::{Vendor, as_before, best_of_orders, in_one_order};
+use self::first_come::{first_come, residents_without_aliasing};
+use self::greedy::{Vendor, best_of_orders, place_at_old_offsets, place_in_one_order};
 pub(super) use self::resident::{Residency, TileResident};
 use super::context::{Context, Ruling};
 use super::{Ladder, MemoryKind, MemoryObject, ObjectId, Optimality, Plan, ResidencyStrategy};
@@ -63,8 +63,8 @@ pub(super) fn choose_stretches(
     let start: Vec<TileResident> = candidates.iter().filter_map(is_there).collect();
     candidates.extend(offered);
     let (residents, mut found) = improve(context, &heap, &mut candidates, &start)?;
-    found.upper_bound -= pins(context.frame);
-    let stored = |resident: &TileResident| Some((resident.resource, resident.stored?));
+    found.upper_bound -= pinned_savings(context.frame);
+    let stored = |resident: &TileResident| Some((resident.resource, resident.stored_after?));
     Ok(Some(Stretches {
         stretches: residents.iter().filter_map(stored).collect(),
         optimality: found,
@@ -77,12 +77,12 @@ pub(super) fn offered_stretches(context: &Context<'_>) -> Vec<(ResourceId, PassI
         return Vec::new();
     };
     let offered = stretches(context, &heap);
-    let stored = |candidate: &Candidate| Some((candidate.resource, candidate.stored?));
+    let stored = |candidate: &Candidate| Some((candidate.resource, candidate.stored_after?));
     offered.iter().filter_map(stored).collect()
 }
 
 /// Sum of the artificial savings that the search adds for resources that must be in tile memory.
-fn pins(frame: &Frame) -> i64 {
+fn pinned_savings(frame: &Frame) -> i64 {
     let resources = frame.resources().iter();
     let pinned = resources.filter(|resource| resource.tile_constraint == TileConstraint::Pinned);
     pinned.count() as i64 * PINNED.0 as i64
@@ -112,11 +112,15 @@ pub(super) fn choose(context: &Context<'_>) -> Result<Residency, tileheap_pack::
         _ if !options.aliasing => {
             candidates.compact_sort_by(|a, b| Order::Density.compare(a, b));
             // An image for each object would share bytes.
-            return Ok(bind(residents_apart(&heap, &candidates), Ladder::Off, &[]));
+            return Ok(bind(
+                residents_without_aliasing(&heap, &candidates),
+                Ladder::Off,
+                &[],
+            ));
         }
         ResidencyStrategy::Fast => {
             let vendor = Vendor::new(&heap, &candidates);
-            in_one_order(&heap, &mut candidates, &vendor)
+            place_in_one_order(&heap, &mut candidates, &vendor)
         }
         ResidencyStrategy::Greedy | ResidencyStrategy::Off | ResidencyStrategy::Optimal => {
             let vendor = Vendor::new(&heap, &candidates);
@@ -128,8 +132,8 @@ pub(super) fn choose(context: &Context<'_>) -> Result<Residency, tileheap_pack::
     }
     let (residents, mut found) = improve(context, &heap, &mut candidates, &plain)?;
     let bound = bind(residents, options.ladder, &context.binning_costs);
-    found.upper_bound -= pins(context.frame);
-    let optimality = Some(appraise(context, &bound, found));
+    found.upper_bound -= pinned_savings(context.frame);
+    let optimality = Some(recompute_optimality(context, &bound, found));
     Ok(Residency { optimality, ..bound })
 }
 
@@ -148,7 +152,7 @@ pub(super) fn repair(context: &Context<'_>, old: &Plan) -> Result<Residency, til
     };
     let mut candidates = candidates(context);
     let offsets = offsets_in(context.frame, old);
-    let residents = as_before(&heap, &mut candidates, &offsets);
+    let residents = place_at_old_offsets(&heap, &mut candidates, &offsets);
     Ok(bind(context, &heap, residents, options.ladder, &[]))
 }
 
@@ -176,7 +180,7 @@ fn offsets_in(frame: &Frame, old: &Plan) -> Vec<Option<Bytes>> {
 }
 
 /// The optimality, with the value recomputed for the objects that are bound: the search may assume more object sizes than a plan may have objects.
-fn appraise(context: &Context<'_>, bound: &Residency, found: Optimality) -> Optimality {
+fn recompute_optimality(context: &Context<'_>, bound: &Residency, found: Optimality) -> Optimality {
     let (rulings, binning_costs) = (&context.rulings, &context.binning_costs);
     let savings = |resident: &TileResident| match rulings[resident.resource.index()] {
         Ruling::Tile(savings) => savings.0,
@@ -216,7 +220,12 @@ fn improve(
     candidates.compact_sort_by_key(|candidate| {
         let Candidate { window, resource, .. } = *candidate;
         // The longest stretch of a lifetime last.
-        (window, resource, candidate.span.end, candidate.stored.is_none())
+        (
+            window,
+            resource,
+            candidate.span.end,
+            candidate.stored_after.is_none(),
+        )
     });
     // By window, ascending within each.
     let mut passes: Vec<(u32, u32)> = context.timeline.window.iter().copied().zip(0..).collect();
@@ -229,8 +238,9 @@ fn improve(
         let desc = selection_of(context, window, &steps, heap.size);
         let offset = |candidate: &Candidate| {
             let mut residents = greedy.iter();
-            let same =
-                |one: &&TileResident| (one.resource, one.stored) == (candidate.resource, candidate.stored);
+            let same = |one: &&TileResident| {
+                (one.resource, one.stored_after) == (candidate.resource, candidate.stored_after)
+            };
             residents.find(same).map(|resident| resident.offset)
         };
         let start: Vec<Option<Bytes>> = window.iter().map(offset).collect();

@@ -27,7 +27,7 @@ pub(in crate::plan) struct TileResident {
     pub(in crate::plan) size: Bytes,
     pub(in crate::plan) span: Span,
     /// For a stretch of a lifetime, the pass after which it is stored.
-    pub(in crate::plan) stored: Option<PassId>,
+    pub(in crate::plan) stored_after: Option<PassId>,
 }
 
 impl TileResident {
@@ -36,7 +36,7 @@ impl TileResident {
             resource,
             span,
             size,
-            stored,
+            stored_after,
             ..
         } = *candidate;
         TileResident {
@@ -44,7 +44,7 @@ impl TileResident {
             offset,
             size,
             span,
-            stored,
+            stored_after,
         }
     }
 }

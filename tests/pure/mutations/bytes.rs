@@ -88,7 +88,7 @@ fn an_own_allocation_gets_a_second_resident() {
             own.windows(2).map(|pair| (pair[0], pair[1])).collect()
         },
         |plan, &(first, second)| plan.placements[second].object = plan.placements[first].object,
-        |fault, _| fault.rule == PlanRule::Shared,
+        |fault, _| fault.rule == PlanRule::SharedDedicated,
     );
 }
 

@@ -125,7 +125,8 @@ pub(super) fn interpret(
             digest
         };
         // Within a pass, attachments are cleared or discarded before they are read in place.
-        let in_place = |access: &Access| access.kind == AccessKind::InputAttachment || access.goes_on;
+        let in_place =
+            |access: &Access| access.kind == AccessKind::InputAttachment || access.continues_attachment;
         if optional.is_none() {
             for (index, access) in accesses().filter(|(_, access)| access.needs_contents()) {
                 if !in_place(access) && access.version == HistoryVersion::Current {

@@ -37,7 +37,7 @@ fn another_area_every_frame_creates_and_allocates_nothing() {
             if turn == 20 {
                 rig.fake.driver.clear_journal();
             }
-            let before = counting::so_far();
+            let before = counting::allocation_count();
             let mut recorder = rig.fake.begin(&mut bound).unwrap();
             for &pass in &passes {
                 recorder.set_area(pass, area).unwrap();
@@ -45,7 +45,7 @@ fn another_area_every_frame_creates_and_allocates_nothing() {
             let recorder = rig.fake.record_begun(recorder).unwrap();
             let number = on_fake!(recorder.submit()).unwrap();
             assert!(bound.wait(number, u64::MAX).unwrap());
-            allocated.push(counting::so_far() - before);
+            allocated.push(counting::allocation_count() - before);
             assert_eq!(begun(&rig, turn as usize), vec![area; passes.len()]);
         }
         assert!(

@@ -155,7 +155,7 @@ fn arenas_are_split_at_the_largest_allocation() {
 fn a_driver_that_refuses_every_resource_gets_an_ordinary_plan() {
     let tile = Tile {
         requirements: false,
-        ..Tile::whole()
+        ..Tile::supported()
     };
     let rig = Rig::new(Config {
         tile,
@@ -169,7 +169,7 @@ fn a_driver_that_refuses_every_resource_gets_an_ordinary_plan() {
 #[test]
 fn requirements_that_grow_are_planned_for_anew() {
     let rig = Rig::new(Config {
-        grows_when_created: 4096,
+        extra_bytes_when_created: 4096,
         ..Config::modern()
     });
     let frame = &rig.fake.described.frame;

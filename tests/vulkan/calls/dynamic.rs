@@ -145,12 +145,12 @@ fn known_frames_create_nothing_and_wait_for_their_own_alone() {
         rig.fake.driver.clear_journal();
         let mut allocated = Vec::with_capacity(1000);
         for turn in 0..1000 {
-            let before = counting::so_far();
+            let before = counting::allocation_count();
             describe(&mut builder, random.pick(&known));
             let last = numbers.len() - 2;
             assert!(frames.wait(numbers[last], u64::MAX).unwrap());
             frames.select(&builder).unwrap();
-            allocated.push(counting::so_far() - before);
+            allocated.push(counting::allocation_count() - before);
             numbers.push(run(&rig, &mut frames, &builder, turn));
         }
         assert_eq!(allocated[500..].iter().sum::<usize>(), 0, "{allocated:?}");

@@ -7,7 +7,7 @@ use tileheap::plan::PlanOptions;
 use tileheap::runtime::import::{ImportedBuffer, ImportedImage};
 use tileheap::runtime::{BoundBuffer, Capabilities, Imports};
 use tileheap::units::Bytes;
-use tileheap_testkit::fake_driver::{Command, Config, Touched};
+use tileheap_testkit::fake_driver::{BarrierTarget, Command, Config};
 use tileheap_testkit::frames::one_queue;
 use tileheap_testkit::runtime_rig::{self, EXTENT, image_info, on_fake};
 use vk::{ExternalMemoryHandleTypeFlags as HandleType, QUEUE_FAMILY_FOREIGN_EXT as FOREIGN};
@@ -81,7 +81,9 @@ fn images_in_foreign_memory_are_acquired_and_released() {
         let mut families = Vec::new();
         for command in rig.fake.driver.recorded(commands) {
             if let Command::Barriers { barriers, .. } = command {
-                let of_image = barriers.iter().filter(|one| one.touched == Touched::Image(image));
+                let of_image = barriers
+                    .iter()
+                    .filter(|one| one.target == BarrierTarget::Image(image));
                 families.extend(of_image.map(|one| one.families));
             }
         }

@@ -53,7 +53,7 @@ impl Drop for Rig {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             on_fake!(self.tile.clone().destroy());
-            assert_eq!(self.fake.amiss(), [""; 0]);
+            assert_eq!(self.fake.problems(), [""; 0]);
         }
     }
 }

@@ -148,7 +148,7 @@ fn passes_come_in_declared_order() {
 fn what_is_in_use_keeps_its_device() {
     let driver = FakeDriver::new(Config::modern());
     let context = Context::on(driver.entry(), &ContextDesc::default()).unwrap();
-    let tile = context.tile();
+    let tile = context.runtime();
     let plan = tile.plan(&describe().frame, &PlanOptions::default()).unwrap();
     let bound = tile.bind(&plan).unwrap();
     context.destroy();

@@ -147,7 +147,7 @@ impl<'a> Caller<'a> {
             .tiling(tiling)
             .usage(usage)
             .initial_layout(layout);
-        let supported = self.gpu.tile().supports_image(&resource.name, &info);
+        let supported = self.gpu.runtime().supports_image(&resource.name, &info);
         if !supported.map_err(|error| error.to_string())? {
             return Err(format!("the device supports no image {info:?}"));
         }
@@ -307,7 +307,7 @@ impl<'a> Caller<'a> {
         let info = vk::BufferCreateInfo::default().size(size).usage(usage);
         let handle = self.objects.create(device, &info);
         // Without the feature, memory has no addresses (VUID-VkMemoryAllocateInfo-flags-03331), whatever the usage of its buffers.
-        let enabled = self.gpu.tile().capabilities();
+        let enabled = self.gpu.runtime().capabilities();
         let by_address = usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS)
             && enabled.contains(Capabilities::BUFFER_DEVICE_ADDRESS);
         // SAFETY: just created.

@@ -504,7 +504,7 @@ fn subpasses_have_no_more_input_attachments_than_the_device_allows() {
     for without in [Capabilities::empty(), Capabilities::DYNAMIC_RENDERING] {
         let mut gpu = Gpu::new(without);
         let limit = gpu
-            .tile()
+            .runtime()
             .profile()
             .limits
             .max_per_stage_descriptor_input_attachments;

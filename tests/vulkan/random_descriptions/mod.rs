@@ -84,7 +84,9 @@ impl Devices {
         let first = Devices {
             way: 0,
             features: features(&probe),
-            addresses: support.offers().contains(Capabilities::BUFFER_DEVICE_ADDRESS),
+            addresses: support
+                .offered_capabilities()
+                .contains(Capabilities::BUFFER_DEVICE_ADDRESS),
         };
         (0..ways().len()).map(move |way| Devices { way, ..first })
     }

@@ -127,11 +127,14 @@ pub(super) fn failed(stage: &str, error: &Error) -> Stop {
 }
 
 fn run(gpu: &mut Gpu, frame: &Frame) -> Result<(), Stop> {
-    let plan = gpu.tile().plan(frame, &PlanOptions::default());
+    let plan = gpu.runtime().plan(frame, &PlanOptions::default());
     let plan = plan.map_err(|error| refused("plan", &error))?;
     // Callers create their images before they bind a frame to a device.
     let caller = Caller::new(gpu, frame).map_err(|text| Stop::Refused("caller".to_owned(), text))?;
-    let mut bound = gpu.tile().bind(&plan).map_err(|error| refused("bind", &error))?;
+    let mut bound = gpu
+        .runtime()
+        .bind(&plan)
+        .map_err(|error| refused("bind", &error))?;
     let info = vk::BufferCreateInfo::default()
         .size(SCRATCH_BYTES)
         .usage(vk::BufferUsageFlags::TRANSFER_DST);

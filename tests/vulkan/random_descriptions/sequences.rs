@@ -102,7 +102,7 @@ impl<'a> Sequence<'a> {
         let first = random.below(1 << 40);
         Ok(Sequence {
             gpu,
-            frames: gpu.tile().dynamic_frame(PlanOptions::default())?,
+            frames: gpu.runtime().dynamic_frame(PlanOptions::default())?,
             other: None,
             known: (first..first + DESCRIPTIONS).map(describe).collect(),
             random,
@@ -199,7 +199,7 @@ impl<'a> Sequence<'a> {
 
     /// Does something else between two frames.
     fn between(&mut self, builder: &FrameBuilder) -> Result<(), Stop> {
-        let tile = self.gpu.tile();
+        let tile = self.gpu.runtime();
         let did = match self.random.below(12) {
             0 => tile.trim().map(|_| ()),
             1 => tile.collect().map(|_| ()),
@@ -274,7 +274,7 @@ fn sequence(gpu: &Gpu, seed: u64, frames: usize) -> Result<u32, String> {
     // SAFETY: no other thread uses the queues.
     let _ = unsafe { gpu.device().device_wait_idle() };
     drop(sequence);
-    let _ = gpu.tile().trim();
+    let _ = gpu.runtime().trim();
     objects.destroy(gpu.device());
     if failure.is_none() {
         let message = fault(gpu.unexpected_messages().split_off(before));

@@ -12,7 +12,7 @@ use tileheap::runtime::{BoundFrame, Capabilities, FrameNumber, FrameRecorder, Pa
 use tileheap::units::{Bytes, Run};
 
 use tileheap_testkit::frames::{by, extent, rect};
-use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, ways};
+use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, recording_paths};
 
 use super::{begin, bind, copy_image, host_read, submit, wait};
 
@@ -398,7 +398,7 @@ fn pixels(
         seen.push(kept.map(|(_, word)| word).collect());
     }
     bound.retire();
-    gpu.tile().collect().expect("collected");
+    gpu.runtime().collect().expect("collected");
     assert!(seen[0] == seen[1], "two frames differ");
     seen.remove(0)
 }
@@ -412,9 +412,9 @@ fn is_within_3(area: vk::Rect2D, x: i32, y: i32) -> bool {
 /// Compares every arrangement with the described frame, in memory of all kinds.
 fn compare(area: vk::Rect2D, arrangements: &[&str]) {
     let frame = described();
-    for (mode, without) in ways() {
+    for (mode, without) in recording_paths() {
         let mut gpu = Gpu::new(without);
-        assert!(!gpu.tile().capabilities().intersects(without), "{mode}");
+        assert!(!gpu.runtime().capabilities().intersects(without), "{mode}");
         let plain = Arrangement::described(&frame);
         let own = PlanOptions {
             aliasing: false,
@@ -495,7 +495,7 @@ fn dynamic_frames_run_arrangements() {
     let apply = |text: &str| arrangement(&frame, text).apply(&frame).expect("sound");
     let arranged = arrangements.map(apply);
     let plain = ExecutedFrame::as_described(&frame);
-    for (mode, without) in ways() {
+    for (mode, without) in recording_paths() {
         let mut gpu = Gpu::new(without);
         let options = PlanOptions::default();
         let wanted = pixels(
@@ -505,7 +505,7 @@ fn dynamic_frames_run_arrangements() {
             &options,
             EXTENT.into(),
         );
-        let mut frames = gpu.tile().dynamic_frame(options).expect("a dynamic frame");
+        let mut frames = gpu.runtime().dynamic_frame(options).expect("a dynamic frame");
         let (host, primaries) = (gpu.host_buffer(4 * 64 * 32), gpu.primaries(2));
         let result = frame.resource_named("result").expect("declared");
         let (mut known, mut numbers) = (Vec::new(), Vec::new());
@@ -540,7 +540,7 @@ fn dynamic_frames_run_arrangements() {
         let described = frames.select(&frame.to_builder()).expect("bound");
         assert!(!numbers.contains(&described.number()), "{mode}");
         drop(frames);
-        assert_eq!(gpu.tile().collect().expect("collected"), 0, "{mode}");
+        assert_eq!(gpu.runtime().collect().expect("collected"), 0, "{mode}");
     }
 }
 
@@ -548,7 +548,7 @@ fn dynamic_frames_run_arrangements() {
 fn measuring_with_and_without_creating_agree() {
     let measured = [Capabilities::empty(), Capabilities::MAINTENANCE_4].map(|without| {
         let gpu = Gpu::new(without);
-        gpu.tile().measure(&described()).expect("measured")
+        gpu.runtime().measure(&described()).expect("measured")
     });
     assert_eq!(measured[0], measured[1]);
 }

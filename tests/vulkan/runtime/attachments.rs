@@ -159,7 +159,7 @@ fn buffers_are_reached_by_address() {
         buffer_device_address: true,
         ..ContextDesc::from_env("tileheap tests")
     });
-    let capabilities = gpu.tile().capabilities();
+    let capabilities = gpu.runtime().capabilities();
     assert!(capabilities.contains(Capabilities::BUFFER_DEVICE_ADDRESS));
     let mut builder = FrameBuilder::new("addresses", EXTENT);
     let numbers = builder.buffer("numbers", BufferDesc::new(Bytes(64)));

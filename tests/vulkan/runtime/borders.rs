@@ -60,8 +60,8 @@ fn with_border(frame: &Frame, run: Range<usize>) -> ExecutedFrame {
 
 /// The areas of the copies at the border of strips, if one pass has nothing to render.
 fn copied_without(gpu: &Gpu, executed: &ExecutedFrame, left_out: PassId) -> Vec<Option<vk::Rect2D>> {
-    let plan = gpu.tile().plan(executed, &PlanOptions::default()).unwrap();
-    let mut bound = gpu.tile().bind(&plan).unwrap();
+    let plan = gpu.runtime().plan(executed, &PlanOptions::default()).unwrap();
+    let mut bound = gpu.runtime().bind(&plan).unwrap();
     // SAFETY: nothing is imported.
     let mut recorder = unsafe { bound.begin(&Imports::default()) }.unwrap();
     recorder.set_area(left_out, None).unwrap();

@@ -187,7 +187,7 @@ fn depth_is_resolved_by_the_extensions_of_vulkan_1_1() {
         without: Capabilities::DYNAMIC_RENDERING,
         ..ContextDesc::from_env("tileheap tests")
     });
-    let capabilities = gpu.tile().capabilities();
+    let capabilities = gpu.runtime().capabilities();
     assert!(capabilities.contains(Capabilities::DEPTH_STENCIL_RESOLVE));
     let mut builder = FrameBuilder::new("resolved", EXTENT);
     let depth = builder.image("depth", multisampled(vk::Format::D32_SFLOAT));

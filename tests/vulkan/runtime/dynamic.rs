@@ -9,7 +9,7 @@ use tileheap::plan::PlanOptions;
 use tileheap::runtime::{BoundFrame, PassCommands};
 use tileheap::units::{Bytes, SplitMix64};
 use tileheap_testkit::frames::{extent, one_queue};
-use tileheap_testkit::gpu::{Binding, Gpu, ways};
+use tileheap_testkit::gpu::{Binding, Gpu, recording_paths};
 
 use super::{begin, copy_buffer, copy_image, dispatch, host_read, submit};
 
@@ -74,7 +74,7 @@ fn bindings(bound: &BoundFrame, at: usize, [image, buffer]: [ResourceId; 2]) -> 
 
 #[test]
 fn histories_keep_their_contents_whatever_comes_between() {
-    for (way, without) in ways() {
+    for (way, without) in recording_paths() {
         let mut gpu = Gpu::new(without);
         let (storage, buffers) = (
             vk::DescriptorType::STORAGE_IMAGE,
@@ -85,7 +85,7 @@ fn histories_keep_their_contents_whatever_comes_between() {
             include_str!("shaders/count.glsl"),
         );
         let mut frames = gpu
-            .tile()
+            .runtime()
             .dynamic_frame(PlanOptions::default())
             .expect("a dynamic frame");
         let (mut builder, mut random) = (FrameBuilder::default(), SplitMix64::new(11));

@@ -23,8 +23,8 @@ use tileheap::runtime::{
 };
 
 use tileheap_testkit::frames::one_queue;
-use tileheap_testkit::gpu::{Gpu, HostBuffer, ways};
-use tileheap_testkit::objects::whole;
+use tileheap_testkit::gpu::{Gpu, HostBuffer, recording_paths};
+use tileheap_testkit::objects::whole_image;
 use tileheap_testkit::skip;
 
 use super::{bind, copy_image, host_read, submit, wait};
@@ -59,7 +59,7 @@ fn canvas<const LAYERS: usize>(
             .image(image)
             .view_type(vk::ImageViewType::TYPE_2D)
             .format(IMAGE)
-            .subresource_range(whole(vk::ImageAspectFlags::COLOR).base_array_layer(layer as u32));
+            .subresource_range(whole_image(vk::ImageAspectFlags::COLOR).base_array_layer(layer as u32));
         gpu.create(&info)
     };
     (image, std::array::from_fn(view))
@@ -137,7 +137,7 @@ fn read(gpu: &mut Gpu, image: vk::Image, layers: u32, host: &HostBuffer, waits: 
 
 #[test]
 fn external_images_take_turns() {
-    for (way, without) in ways() {
+    for (way, without) in recording_paths() {
         let mut gpu = Gpu::new(without);
         let desc = ExternalDesc {
             exit: EXIT,
@@ -200,14 +200,14 @@ fn external_images_take_turns() {
             assert!(is_cleared(host), "{way}");
         }
         // SAFETY: idle.
-        unsafe { bound.forget(canvases[1].1[0]) };
+        unsafe { bound.forget_view(canvases[1].1[0]) };
     }
 }
 
 /// Two cascades of one image, each declared as a separate external image: neither affects the other's layer.
 #[test]
 fn two_externals_are_layers_of_one_image() {
-    for (way, without) in ways() {
+    for (way, without) in recording_paths() {
         let mut gpu = Gpu::new(without);
         let desc = ExternalDesc {
             exit: EXIT,
@@ -295,7 +295,7 @@ fn images_go_from_device_to_device_by_file_descriptors() {
     ];
     for (by, extension) in kinds {
         let probe = Gpu::new(Capabilities::empty());
-        let there = [fd, extension].map(|name| probe.context.support().lists(name));
+        let there = [fd, extension].map(|name| probe.context.support().has_extension(name));
         // Software drivers create dma-bufs through this node.
         let node = File::options().read(true).write(true).open("/dev/udmabuf");
         if there != [true; 2] || by == HandleType::DMA_BUF_EXT && node.is_err() {
@@ -408,7 +408,7 @@ fn memory_of_resources_is_exported_and_has_a_priority() {
         ash::ext::memory_priority::NAME,
     );
     let probe = Gpu::new(Capabilities::empty());
-    let [exports, prioritizes] = [fd, priority].map(|name| probe.context.support().lists(name));
+    let [exports, prioritizes] = [fd, priority].map(|name| probe.context.support().has_extension(name));
     drop(probe);
     if !exports {
         return skip(&format!("the machine has no {fd:?}"));
@@ -430,7 +430,7 @@ fn memory_of_resources_is_exported_and_has_a_priority() {
     };
     let desc = DeviceDesc {
         queues: gpu.context.queues().to_vec(),
-        enabled: gpu.tile().capabilities(),
+        enabled: gpu.runtime().capabilities(),
         hooks: Some(Arc::new(hooks)),
         ..DeviceDesc::default()
     };

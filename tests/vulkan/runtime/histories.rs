@@ -9,7 +9,7 @@ use tileheap::plan::PlanOptions;
 use tileheap::runtime::{BoundFrame, PassCommands};
 use tileheap::units::SplitMix64;
 use tileheap_testkit::frames::{extent, one_queue};
-use tileheap_testkit::gpu::{Gpu, ways};
+use tileheap_testkit::gpu::{Gpu, recording_paths};
 
 use super::{begin, host_read, submit};
 
@@ -150,10 +150,10 @@ fn parse(name: &str) -> (&str, Range<u32>) {
 
 #[test]
 fn a_history_written_whole_is_read_by_layer_and_the_reverse() {
-    for (way, without) in ways() {
+    for (way, without) in recording_paths() {
         let mut gpu = Gpu::new(without);
         let mut frames = gpu
-            .tile()
+            .runtime()
             .dynamic_frame(PlanOptions::default())
             .expect("a dynamic frame");
         let (mut builder, mut random) = (FrameBuilder::default(), SplitMix64::new(5));

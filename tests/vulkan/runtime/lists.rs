@@ -9,7 +9,7 @@ use tileheap::runtime::{BoundFrame, Parity, PassCommands};
 use tileheap::units::{Bytes, Run};
 
 use tileheap_testkit::frames::{by, extent};
-use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, ways};
+use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, recording_paths};
 
 use super::{begin, bind, copy_image, host_read, submit, wait};
 
@@ -236,7 +236,7 @@ fn pixels(gpu: &mut Gpu, frame: &Frame, arrangement: &Arrangement, options: &Pla
     wait(&bound, number.0);
     let words = host.words();
     bound.retire();
-    gpu.tile().collect().expect("collected");
+    gpu.runtime().collect().expect("collected");
     words
 }
 
@@ -245,7 +245,7 @@ fn pixels(gpu: &mut Gpu, frame: &Frame, arrangement: &Arrangement, options: &Pla
 fn strips_find_the_lists_of_their_own_tiles() {
     let frame = described();
     let lists = frame.resource_named("lists").expect("declared");
-    for (mode, without) in ways() {
+    for (mode, without) in recording_paths() {
         let mut gpu = Gpu::new(without);
         let plain = Arrangement::described(&frame);
         let wanted = pixels(&mut gpu, &frame, &plain, &by(ResidencyStrategy::Off));

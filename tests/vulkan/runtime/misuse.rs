@@ -29,7 +29,7 @@ fn what_the_device_cannot_do_is_named() {
         .transfer_pass(commands, "clear")
         .transfer_destination(image);
     let frame = builder.build().expect("a sound frame");
-    let text = says(gpu.tile().measure(&frame));
+    let text = says(gpu.runtime().measure(&frame));
     assert!(
         text.contains("`endless`") && text.contains("16777216") && text.contains("extent-02252"),
         "{text}"
@@ -42,7 +42,7 @@ fn what_the_device_cannot_do_is_named() {
         .compute_pass(commands, "write")
         .write(buffer, AccessKind::DeviceAddress);
     let frame = builder.build().expect("a sound frame");
-    let text = says(gpu.tile().measure(&frame));
+    let text = says(gpu.runtime().measure(&frame));
     assert!(
         text.contains("`pointed at`") && text.contains("bufferDeviceAddress"),
         "{text}"
@@ -54,10 +54,10 @@ fn what_the_device_cannot_do_is_named() {
     builder.compute_pass(commands, "write").storage_write(buffer);
     builder.queue("video", vk::QueueFlags::VIDEO_DECODE_KHR);
     let text = says(builder.build().and_then(|frame| {
-        let profile = gpu.tile().profile();
+        let profile = gpu.runtime().profile();
         let requirements = tileheap::measure::estimate(&frame, profile)?;
         let plan = tileheap::plan::plan(&frame, &requirements.into(), profile, &PlanOptions::default())?;
-        gpu.tile().bind(&plan.into())
+        gpu.runtime().bind(&plan.into())
     }));
     assert!(
         text.contains("no device queue") && text.contains("`video`"),

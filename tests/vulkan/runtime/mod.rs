@@ -38,8 +38,8 @@ fn host_read(frame: &mut FrameBuilder, name: &str, bytes: u64) -> ResourceId {
 }
 
 fn bind(gpu: &Gpu, frame: impl Into<ExecutedFrame>, options: &PlanOptions) -> BoundFrame {
-    let plan = gpu.tile().plan(frame, options).expect("a plan");
-    gpu.tile().bind(&plan).expect("a bound plan")
+    let plan = gpu.runtime().plan(frame, options).expect("a plan");
+    gpu.runtime().bind(&plan).expect("a bound plan")
 }
 
 /// Begins a frame with one imported buffer, which lives until the end of the test.

@@ -2,14 +2,14 @@
 
 use ash::vk;
 use tileheap::plan::PlanOptions;
-use tileheap_testkit::gpu::{Gpu, ways};
+use tileheap_testkit::gpu::{Gpu, recording_paths};
 
 use super::reordered::{Work, are_right, ends, frame};
 use super::{bind, submit, wait};
 
 #[test]
 fn queues_and_threads() {
-    for (way, without) in ways() {
+    for (way, without) in recording_paths() {
         let mut gpu = Gpu::new(without);
         let frame = frame();
         let mut bound = bind(&gpu, &frame, &PlanOptions::default());

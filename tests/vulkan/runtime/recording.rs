@@ -13,7 +13,7 @@ use tileheap::runtime::{Capabilities, Imports, Parity, PassCommands};
 use tileheap::units::Bytes;
 
 use tileheap_testkit::frames::{extent, one_queue, rect};
-use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, ways};
+use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, recording_paths};
 
 use super::{begin, bind, copy_buffer, copy_image, dispatch, draw, host_read, submit, wait};
 
@@ -70,7 +70,7 @@ fn drawing() -> Drawing {
 /// Three command buffers, recorded by three threads at once, draw two columns each; the last two columns keep the clear value of the first one.
 #[test]
 fn a_pass_is_recorded_in_several_command_buffers() {
-    for (way, without) in ways() {
+    for (way, without) in recording_paths() {
         let mut gpu = Gpu::new(without);
         let drawn = drawing();
         let mut bound = bind(&gpu, &drawn.frame, &PlanOptions::default());
@@ -79,7 +79,7 @@ fn a_pass_is_recorded_in_several_command_buffers() {
         // Each comes from a separate pool.
         let [first, second, third] = [(); 3].map(|()| gpu.primaries(1)[0]);
         let is_dynamic = gpu
-            .tile()
+            .runtime()
             .capabilities()
             .contains(Capabilities::DYNAMIC_RENDERING);
         for number in 0..3u32 {
@@ -134,7 +134,7 @@ fn a_pass_is_recorded_in_several_command_buffers() {
 /// `begin_pass` and `end_pass` record the same as a closure, and refuse to be called out of order.
 #[test]
 fn passes_begin_and_end_without_closures() {
-    for (way, without) in ways() {
+    for (way, without) in recording_paths() {
         let mut gpu = Gpu::new(without);
         let drawn = drawing();
         let mut bound = bind(&gpu, &drawn.frame, &PlanOptions::default());
@@ -177,7 +177,7 @@ fn later_subpasses_have_secondary_contents() {
         layout(location = 0) out uint value;
         layout(push_constant) uniform Push { uint number; };
         void main() { value = subpassLoad(color).x + number; }";
-    for (way, without) in ways() {
+    for (way, without) in recording_paths() {
         let mut gpu = Gpu::new(without);
         let mut builder = FrameBuilder::new("subpasses", EXTENT);
         let [color, sum] =
@@ -258,7 +258,7 @@ fn external_resources_are_imported_while_the_frame_is_recorded() {
         layout(local_size_x = 64) in;
         layout(set = 0, binding = 0) buffer Numbers { uint numbers[]; };
         void main() { numbers[gl_GlobalInvocationID.x] = gl_GlobalInvocationID.x * 3u; }";
-    for (way, without) in ways() {
+    for (way, without) in recording_paths() {
         let mut gpu = Gpu::new(without);
         let mut builder = FrameBuilder::new("late", EXTENT);
         let numbers = builder.buffer("numbers", BufferDesc::new(Bytes(256)));
@@ -313,7 +313,9 @@ fn external_resources_are_imported_while_the_frame_is_recorded() {
                 .image(image)
                 .view_type(vk::ImageViewType::TYPE_2D)
                 .format(format)
-                .subresource_range(tileheap_testkit::objects::whole(vk::ImageAspectFlags::COLOR));
+                .subresource_range(tileheap_testkit::objects::whole_image(
+                    vk::ImageAspectFlags::COLOR,
+                ));
             (image, gpu.create(&info))
         });
         let handle: vk::Semaphore = gpu.create(&vk::SemaphoreCreateInfo::default());

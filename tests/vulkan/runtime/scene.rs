@@ -8,7 +8,7 @@ use tileheap::frame::{
 use tileheap::plan::{MemoryKind, PlanOptions};
 use tileheap::runtime::{BoundAccess, BoundFrame, Capabilities, Parity, PassCommands};
 
-use tileheap_testkit::gpu::{Binding, Gpu, ways};
+use tileheap_testkit::gpu::{Binding, Gpu, recording_paths};
 use tileheap_testkit::{assert_says, skip};
 
 use super::{begin, bind, dispatch, draw, host_read, submit, wait};
@@ -167,13 +167,13 @@ impl Scene {
         let by_secondaries = steps
             .iter()
             .any(|step| frame.pass(step.pass).contents == CommandSource::Secondary);
-        for (way, mut without) in ways() {
+        for (way, mut without) in recording_paths() {
             if by_secondaries {
                 without -= Capabilities::DEBUG_UTILS; // `false_positives.txt` identifies their messages by name.
             }
             let mut gpu = Gpu::new(without);
             let mut bound = bind(&gpu, &frame, &PlanOptions::default());
-            let tile_memory = gpu.tile().profile().tile.is_some();
+            let tile_memory = gpu.runtime().profile().tile.is_some();
             let is_level = |id: &ResourceId| frame.resource(*id).name.contains(" level ");
             for level in frame.resource_ids().filter(is_level) {
                 let memory = bound.plan().memory_of(level);
@@ -194,10 +194,10 @@ impl Scene {
                     | Capabilities::DYNAMIC_RENDERING
                     | Capabilities::SYNCHRONIZATION_2;
                 let inline = frame.pass(step.pass).contents == CommandSource::Inline;
-                let local = of_color && inline && gpu.tile().capabilities().contains(local);
+                let local = of_color && inline && gpu.runtime().capabilities().contains(local);
                 let target = bound.target_in(step.pass, step.subpass);
                 assert_eq!(target.local_read.is_some(), local, "{way}");
-                let listed = |name| gpu.context.support().lists(name);
+                let listed = |name| gpu.context.support().has_extension(name);
                 let offered = way == "newest" && listed(ash::khr::dynamic_rendering_local_read::NAME);
                 assert!(local || !of_color || !inline || !offered, "{way}");
             }

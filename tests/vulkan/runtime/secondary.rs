@@ -5,7 +5,7 @@ use tileheap::frame::{ClearValue, FrameBuilder, ImageDesc, LoadOp};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::Parity;
 
-use tileheap_testkit::gpu::{Binding, Gpu, ways};
+use tileheap_testkit::gpu::{Binding, Gpu, recording_paths};
 
 use super::{begin, bind, copy_image, host_read, submit, wait};
 use tileheap_testkit::frames::{extent, one_queue, rect};
@@ -21,7 +21,7 @@ const ADD: &str = include_str!("shaders/add.glsl");
 
 #[test]
 fn secondary_command_buffers_of_both_kinds() {
-    for (way, without) in ways() {
+    for (way, without) in recording_paths() {
         let mut gpu = Gpu::new(without);
         let mut builder = FrameBuilder::new("secondary", EXTENT);
         let image = builder.image("image", ImageDesc::new(vk::Format::R32_UINT, EXTENT));

@@ -8,7 +8,7 @@ use tileheap::frame::{
 use tileheap::plan::{Ladder, MemoryKind, PlanOptions};
 use tileheap::units::Bytes;
 
-use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, ways};
+use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, recording_paths};
 
 use super::{begin, bind, dispatch, draw, host_read, submit, wait};
 use tileheap_testkit::frames::extent;
@@ -176,15 +176,15 @@ fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u32) -> (Vec<u32>, Vec<S
         wait(&bound, number.into());
     }
     bound.retire();
-    assert_eq!(gpu.tile().collect().expect("collected"), 0);
+    assert_eq!(gpu.runtime().collect().expect("collected"), 0);
     (host.words(), stores)
 }
 
 #[test]
 fn what_is_stored_is_what_was_there() {
-    for (way, without) in ways() {
+    for (way, without) in recording_paths() {
         let mut gpu = Gpu::new(without);
-        let tile = gpu.tile().profile().tile;
+        let tile = gpu.runtime().profile().tile;
         for ladder in [Ladder::Auto, Ladder::Always] {
             let options = PlanOptions {
                 split: true,

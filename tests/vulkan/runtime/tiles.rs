@@ -13,7 +13,7 @@ use tileheap::profile::{DeviceProfile, OptionalFeatures};
 use tileheap::runtime::{BoundAccess, BoundBuffer, BoundFrame, Capabilities, Imports, Parity, PassCommands};
 use tileheap::units::Bytes;
 
-use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, copy_to_buffer, ways};
+use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, copy_to_buffer, recording_paths};
 use tileheap_testkit::{assert_says, skip};
 
 use super::{begin, bind, copy_image, dispatch, draw, host_read, submit, wait};
@@ -52,14 +52,17 @@ fn frame(shaded: bool) -> (Frame, CommandBufferId, [PassId; 2]) {
 
 #[test]
 fn tile_properties_are_those_of_what_is_bound() {
-    for (way, without) in ways() {
+    for (way, without) in recording_paths() {
         let gpu = Gpu::new(without);
         let (frame, _, passes) = frame(false);
-        let there = gpu.tile().capabilities().contains(Capabilities::TILE_PROPERTIES);
+        let there = gpu
+            .runtime()
+            .capabilities()
+            .contains(Capabilities::TILE_PROPERTIES);
         for strategy in [ResidencyStrategy::Optimal, ResidencyStrategy::Off] {
             let options = by(strategy);
-            let plan = gpu.tile().plan(&frame, &options).expect("a plan");
-            let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
+            let plan = gpu.runtime().plan(&frame, &options).expect("a plan");
+            let mut bound = gpu.runtime().bind(&plan).expect("a bound plan");
             // SAFETY: nothing is imported.
             let recorder = unsafe { bound.begin(&Imports::default()) }.expect("a frame");
             for pass in passes {
@@ -98,8 +101,8 @@ fn tile_properties_are_those_of_what_is_bound() {
 fn passes_with_tile_shading_declare_what_is_bound() {
     let mut gpu = Gpu::new(Capabilities::empty());
     let (frame, scene, _) = frame(true);
-    let plan = gpu.tile().plan(&frame, &PlanOptions::default());
-    if !gpu.tile().capabilities().contains(Capabilities::TILE_SHADING) {
+    let plan = gpu.runtime().plan(&frame, &PlanOptions::default());
+    if !gpu.runtime().capabilities().contains(Capabilities::TILE_SHADING) {
         let fault = plan.expect_err("no tile shading").to_string();
         assert!(
             fault.contains("pass `draw`") && fault.contains("tileShading"),
@@ -107,7 +110,7 @@ fn passes_with_tile_shading_declare_what_is_bound() {
         );
         return;
     }
-    let mut bound = gpu.tile().bind(&plan.expect("a plan")).expect("a bound plan");
+    let mut bound = gpu.runtime().bind(&plan.expect("a plan")).expect("a bound plan");
     let primary = gpu.primaries(1)[0];
     for number in 0..2 {
         // SAFETY: nothing is imported.
@@ -244,7 +247,7 @@ impl Work {
             counts,
             mirrors,
             reads,
-            has_barriers: target.dynamic && gpu.tile().capabilities().contains(Capabilities::LOCAL_READ),
+            has_barriers: target.dynamic && gpu.runtime().capabilities().contains(Capabilities::LOCAL_READ),
         }
     }
 
@@ -333,8 +336,8 @@ fn dispatches_per_tile_reach_what_their_pass_draws() {
                 | OptionalFeatures::TILE_SHADING_COLOR_ATTACHMENTS
                 | OptionalFeatures::TILE_SHADING_PER_TILE_DISPATCH
                 | OptionalFeatures::TILE_SHADING_DISPATCH_TILE;
-            let plan = gpu.tile().plan(&shaded.frame, &by(strategy));
-            if !gpu.tile().profile().may_have(needed) {
+            let plan = gpu.runtime().plan(&shaded.frame, &by(strategy));
+            if !gpu.runtime().profile().may_have(needed) {
                 assert!(!known, "the emulator has all of it");
                 assert_says(
                     plan.expect_err("no tile shading"),
@@ -345,7 +348,7 @@ fn dispatches_per_tile_reach_what_their_pass_draws() {
             let plan = plan.expect("a plan");
             let in_tile_memory = plan.memory_of(shaded.color) == Some(MemoryKind::Tile);
             assert!(!known || in_tile_memory == (strategy == ResidencyStrategy::Optimal));
-            let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
+            let mut bound = gpu.runtime().bind(&plan).expect("a bound plan");
             let host = gpu.host_buffer(2 * TEXELS * 4);
             let work = Work::new(&mut gpu, &bound, &shaded, host.buffer);
             let primary = gpu.primaries(1)[0];
@@ -401,7 +404,7 @@ fn secondary_command_buffers_inherit_tile_shading() {
     let frame = builder.build().expect("a sound frame");
     // Validation 1.4.363 crashes at vkCmdExecuteCommands in a dynamic render pass with tile shading.
     let mut gpu = Gpu::new(Capabilities::DYNAMIC_RENDERING);
-    if !gpu.tile().capabilities().contains(Capabilities::TILE_SHADING) {
+    if !gpu.runtime().capabilities().contains(Capabilities::TILE_SHADING) {
         skip("the device has no tile shading");
         return;
     }

@@ -55,12 +55,12 @@ fn each_pass_gets_the_image_of_its_value() {
         .expect("values");
     let host = gpu.host_buffer(BYTES * COLORS.len() as u64);
     let plan = gpu
-        .tile()
+        .runtime()
         .plan(&executed, &PlanOptions::default())
         .expect("a plan");
     plan.check().expect("a sound plan");
     assert_eq!(plan.described(), &frame);
-    let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
+    let mut bound = gpu.runtime().bind(&plan).expect("a bound plan");
 
     let mut images = Vec::new();
     for pass in frame.pass_ids() {

@@ -146,7 +146,7 @@ impl Tuples {
             let mut tuple = Tuple::of_one(items, a, conflicts[a as usize]);
             self.candidates.push(tuple);
             while tuple.count < 3 {
-                let Some(b) = self.beside(items, a, &tuple) else {
+                let Some(b) = self.largest_companion(items, a, &tuple) else {
                     break;
                 };
                 tuple = tuple.with(items, b, conflicts[b as usize]);
@@ -163,7 +163,7 @@ impl Tuples {
     }
 
     /// The largest tensor that is larger than `a`, has the tuple's alignment, and conflicts with no member of the tuple.
-    fn beside(&self, items: &[Item], a: u32, tuple: &Tuple) -> Option<u32> {
+    fn largest_companion(&self, items: &[Item], a: u32, tuple: &Tuple) -> Option<u32> {
         let of = |index: u32| &items[index as usize];
         let fits = |&&b: &&u32| {
             of(b).size > of(a).size

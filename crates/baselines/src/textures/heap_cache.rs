@@ -147,12 +147,12 @@ impl HeapCache {
         self
     }
 
-    fn reach(&mut self, texture: TextureId) {
+    fn grow_tables(&mut self, texture: TextureId) {
         let end = texture.index() + 1;
         if self.residents.len() < end {
             self.residents.resize(end, ABSENT);
             self.next_use.resize(end, u32::MAX);
-            self.links.reach(end);
+            self.links.grow(end);
             self.heap.reserve(end);
             self.keys.reserve(end - self.keys.len());
         }
@@ -275,7 +275,7 @@ const SEARCH_BLOCKS: u32 = 48;
 
 impl Policy for HeapCache {
     fn request(&mut self, request: Request, journal: &mut Journal) -> RequestOutcome {
-        self.reach(request.texture);
+        self.grow_tables(request.texture);
         let key = request.texture.0;
         let resident = self.residents[key as usize];
         if resident.node != NONE && resident.level >= request.level {
@@ -293,8 +293,8 @@ impl Policy for HeapCache {
             if let Some(node) = self.heap.best_fit(size) {
                 break node;
             }
-            if self.compacting && self.heap.free() >= size {
-                break self.heap.gather(size, SEARCH_BLOCKS, journal);
+            if self.compacting && self.heap.free_bytes() >= size {
+                break self.heap.compact_to_fit(size, SEARCH_BLOCKS, journal);
             }
             let victim = self.victim();
             self.evict(victim, EvictionReason::Replaced, journal);
@@ -321,7 +321,7 @@ impl Policy for HeapCache {
 
     fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<()> {
         let end = self.limits.usable(budget)?.0;
-        while let Some(key) = self.heap.past(end) {
+        while let Some(key) = self.heap.owner_past(end) {
             self.evict(key, EvictionReason::Budget, journal);
         }
         self.heap.set_end(end);

@@ -114,10 +114,10 @@ impl Slab {
     fn add_pages(&mut self, count: usize) {
         let first = self.pages.len();
         self.pages.resize(count, Page { class: NONE, used: 0 });
-        self.page_links.reach(count);
+        self.page_links.grow(count);
         let units = (count as u64 * self.page / self.limits.unit) as usize;
         self.owner.resize(units, NONE);
-        self.free.reach(units);
+        self.free.grow(units);
         // In descending order, so that the lowest page is taken first.
         let before = self.unassigned.len();
         self.unassigned.extend((first as u32..count as u32).rev());
@@ -232,7 +232,7 @@ impl Policy for Slab {
         let (key, end) = (request.texture.0, request.texture.index() + 1);
         if self.residents.len() < end {
             self.residents.resize(end, ABSENT);
-            self.recency.reach(end);
+            self.recency.grow(end);
         }
         let resident = self.residents[key as usize];
         if resident.at != NONE {

@@ -28,9 +28,9 @@ fn of_rust(frame: &Frame, chained: bool) -> Vec<usize> {
     let mut lowerer = Lowerer::default();
     let mut situation = LoweringDesc::first(DeviceQueues::single_queue(frame));
     let lower = |_| {
-        let before = counting::so_far();
+        let before = counting::allocation_count();
         let tables = lowerer.lower(&plan, &situation).unwrap();
-        let allocations = counting::so_far() - before;
+        let allocations = counting::allocation_count() - before;
         if chained {
             situation = situation.after(&tables);
         }
@@ -61,10 +61,10 @@ fn warm_lowering_allocates_no_more_than_in_rust() {
                     previous,
                     ..sized()
                 };
-                let before = counting::so_far();
+                let before = counting::allocation_count();
                 // SAFETY: the tables can be written.
                 let status = unsafe { lower(lowerer, &desc, &mut tables, null_mut()) };
-                let allocations = counting::so_far() - before;
+                let allocations = counting::allocation_count() - before;
                 assert_eq!(status, Status::Success);
                 // Even and odd frames have tables of different sizes.
                 assert!(

@@ -15,4 +15,5 @@ mod threads;
 
 /// Tests of known frames count allocations.
 #[global_allocator]
-static ALLOCATOR: tileheap_testkit::counting::Counting = tileheap_testkit::counting::Counting;
+static ALLOCATOR: tileheap_testkit::counting::CountingAllocator =
+    tileheap_testkit::counting::CountingAllocator;

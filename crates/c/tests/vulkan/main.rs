@@ -173,9 +173,9 @@ fn requirements_from_a_drivers_answers_are_those_that_the_runtime_measures() {
     )
     .unwrap()
     .frame;
-    let measured = gpu.tile().measure(&frame).unwrap();
+    let measured = gpu.runtime().measure(&frame).unwrap();
     let handle = c::frame_from_json(&frame.to_json()).unwrap();
-    let profile = gpu.tile().profile().to_json();
+    let profile = gpu.runtime().profile().to_json();
     // SAFETY: the text is alive.
     let profile = get(|to, error| unsafe { create_profile_from_json(view(&profile), to, error) }).unwrap();
     let mut count = 0;
@@ -209,7 +209,7 @@ fn requirements_from_a_drivers_answers_are_those_that_the_runtime_measures() {
         assert_eq!(found.dedicated as u32, needs.dedicated as u32);
         on_tile += u32::from(found.tile_size > 0);
     }
-    assert_eq!(on_tile > 0, gpu.tile().profile().tile.is_some());
+    assert_eq!(on_tile > 0, gpu.runtime().profile().tile.is_some());
     call(|_| destroy_requirements(requirements)).unwrap();
     call(|_| destroy_profile(profile)).unwrap();
     call(|_| destroy_frame(handle)).unwrap();

@@ -9,7 +9,7 @@ use tileheap_sync::program::{
 };
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-use super::passes::{Doubt, Open, scopes};
+use super::passes::{Doubt, OpenInstance, scopes};
 use super::resources::Resources;
 use crate::document::recording::{
     self, AffectedMemory, CommandBuffer, CommandEffect, Dependency, RecordedAccess, Recording,
@@ -27,9 +27,9 @@ pub(super) struct Commands {
     /// The position of each command, indexed by tag.
     pub(super) sites: Vec<CommandPosition>,
     /// Accesses that might not happen, by tag.
-    doubtful: HashMap<Tag, Vec<(program::MemoryAccess, Doubt)>>,
+    uncertain_accesses: HashMap<Tag, Vec<(program::MemoryAccess, Doubt)>>,
     /// Barriers that transfer a resource to or from an external queue family.
-    outside: HashSet<(Tag, ResourceId)>,
+    external_transfers: HashSet<(Tag, ResourceId)>,
     /// Number of render pass instances so far.
     instances: u32,
 }
@@ -65,18 +65,18 @@ impl Commands {
     fn convert(&mut self, index: usize, buffer: &CommandBuffer, resources: &Resources<'_>) {
         self.first_tags.push(self.sites.len() as u64);
         let mut converted = Vec::new();
-        let mut open: Option<Open> = None;
+        let mut open: Option<OpenInstance> = None;
         for (position, command) in buffer.commands.iter().enumerate() {
             let tag = Tag(self.sites.len() as u64);
             if let CommandEffect::Begin(instance) = &command.action {
                 self.instances += 1;
-                open = Some(Open::new(instance, self.instances, resources));
+                open = Some(OpenInstance::new(instance, self.instances, resources));
             }
             let made = self.command(tag, &command.action, &mut open, resources);
             self.sites.push(CommandPosition {
                 buffer: index,
                 index: position,
-                place: open.as_ref().map(Open::place),
+                place: open.as_ref().map(OpenInstance::place),
             });
             if command.action == CommandEffect::End {
                 open = None;
@@ -97,13 +97,13 @@ impl Commands {
         &mut self,
         tag: Tag,
         action: &CommandEffect,
-        open: &mut Option<Open>,
+        open: &mut Option<OpenInstance>,
         resources: &Resources<'_>,
     ) -> Vec<Command> {
         let mut made = match (action, open.as_mut()) {
             (CommandEffect::Access(accesses), pass) => vec![self.access(tag, accesses, pass, resources)],
             (CommandEffect::Barrier(dependencies), pass) => {
-                pass.into_iter().for_each(Open::after_barrier);
+                pass.into_iter().for_each(OpenInstance::after_barrier);
                 vec![Command::Barrier(self.dependencies(tag, dependencies, resources))]
             }
             (CommandEffect::SetEvent { event, stages }, _) => {
@@ -111,7 +111,7 @@ impl Commands {
             }
             (CommandEffect::ResetEvent { event }, _) => vec![Command::ResetEvent(EventId((*event).into()))],
             (CommandEffect::WaitEvents { events, dependencies }, pass) => {
-                pass.into_iter().for_each(Open::after_barrier);
+                pass.into_iter().for_each(OpenInstance::after_barrier);
                 let events = events.iter().map(|event| EventId((*event).into()));
                 vec![Command::WaitEvents(
                     events.collect(),
@@ -139,7 +139,7 @@ impl Commands {
         &mut self,
         tag: Tag,
         accesses: &[RecordedAccess],
-        mut open: Option<&mut Open>,
+        mut open: Option<&mut OpenInstance>,
         resources: &Resources<'_>,
     ) -> Command {
         let mut all = Vec::with_capacity(accesses.len());
@@ -195,7 +195,10 @@ impl Commands {
 
     fn doubt(&mut self, tag: Tag, mut access: program::MemoryAccess, doubt: Doubt) {
         access.kind = AccessKind::Partial;
-        self.doubtful.entry(tag).or_default().push((access, doubt));
+        self.uncertain_accesses
+            .entry(tag)
+            .or_default()
+            .push((access, doubt));
     }
 
     /// Returns the tag of the first command of a command buffer.
@@ -218,13 +221,13 @@ impl Commands {
             };
             (one.resource, one.stage, one.access) == (used.resource, stage, access) && is_same_part
         };
-        let all = self.doubtful.get(&used.tag)?;
+        let all = self.uncertain_accesses.get(&used.tag)?;
         all.iter().find(|(one, _)| is_same(one)).map(|(_, doubt)| *doubt)
     }
 
     /// Returns true if the command transfers a resource to or from an external queue family.
     pub(super) fn is_outside(&self, used: &tileheap_sync::MemoryUse) -> bool {
-        self.outside.contains(&(used.tag, used.resource))
+        self.external_transfers.contains(&(used.tag, used.resource))
     }
 
     fn dependencies(
@@ -244,7 +247,8 @@ impl Commands {
             let change = match (&one.memory, families) {
                 (_, Some([from, to])) => {
                     if let DependencyMemory::Part(resource, _) = extent {
-                        self.outside.extend(is_outside.then_some((tag, resource)));
+                        self.external_transfers
+                            .extend(is_outside.then_some((tag, resource)));
                     }
                     BarrierChange::Family { from, to }
                 }
@@ -255,7 +259,7 @@ impl Commands {
             };
             converted.push(program::Dependency {
                 scopes: scopes(&one.scopes),
-                extent,
+                memory: extent,
                 change: if matches!(extent, DependencyMemory::Part(..)) {
                     change
                 } else {

@@ -49,13 +49,13 @@ impl Draft {
 }
 
 /// A command's name, label, resource and action: commands for which these are equal are grouped.
-type Likeness<'a> = (&'a str, &'a str, usize, Action);
+type UseProperties<'a> = (&'a str, &'a str, usize, Action);
 
 /// The properties that are equal for all findings of a group.
 #[derive(PartialEq)]
-struct Alike<'a> {
-    first: Option<Likeness<'a>>,
-    second: Likeness<'a>,
+struct GroupProperties<'a> {
+    first: Option<UseProperties<'a>>,
+    second: UseProperties<'a>,
     problem: Problem,
     verdict: Certainty,
 }
@@ -68,8 +68,8 @@ type At = (u64, Tag);
 
 /// A group of equal findings: one of them, and the pairs of commands of all.
 struct Group<'a> {
-    alike: Alike<'a>,
-    shown: Draft,
+    properties: GroupProperties<'a>,
+    representative: Draft,
     /// The pairs of commands of all findings in the group.
     pairs: HashSet<(Option<At>, At)>,
 }
@@ -90,7 +90,7 @@ impl<'a> Groups<'a> {
                 .map_or("", |command| &command.label);
             (sites.call(spot.step, spot.tag), label, spot.resource, spot.action)
         };
-        let alike = Alike {
+        let properties = GroupProperties {
             first: draft.first.as_ref().map(of),
             second: of(&draft.second),
             problem: draft.problem,
@@ -106,13 +106,16 @@ impl<'a> Groups<'a> {
             draft.second.resource,
         );
         let of_key = self.by_key.entry(key).or_default();
-        match of_key.iter().find(|&&index| self.groups[index].alike == alike) {
+        match of_key
+            .iter()
+            .find(|&&index| self.groups[index].properties == properties)
+        {
             Some(&index) => _ = self.groups[index].pairs.insert(pair),
             None => {
                 of_key.push(self.groups.len());
                 self.groups.push(Group {
-                    alike,
-                    shown: draft,
+                    properties,
+                    representative: draft,
                     pairs: HashSet::from([pair]),
                 });
             }
@@ -122,8 +125,8 @@ impl<'a> Groups<'a> {
     /// Returns one finding for each group, sorted by verdict and then in submission order.
     pub(super) fn finish(mut self, sites: &Sites<'a>) -> Vec<Finding> {
         self.groups.sort_by_key(|group| {
-            let second = group.shown.second;
-            (group.shown.verdict, second.step, second.tag)
+            let second = group.representative.second;
+            (group.representative.verdict, second.step, second.tag)
         });
         let findings = self.groups.into_iter().map(|group| {
             let Draft {
@@ -136,12 +139,12 @@ impl<'a> Groups<'a> {
                 fix,
                 section,
                 vuid,
-            } = group.shown;
+            } = group.representative;
             Finding {
                 verdict,
                 problem,
-                first: first.map(|spot| sites.used(&spot)),
-                second: sites.used(&second),
+                first: first.map(|spot| sites.resource_use(&spot)),
+                second: sites.resource_use(&second),
                 overlap,
                 unknown,
                 fix,

@@ -58,8 +58,8 @@ fn draft(sites: &Sites<'_>, hazard: &Hazard) -> Draft {
             MissingDependency::Availability => Problem::NotAvailable,
             MissingDependency::Visibility => Problem::NotVisible,
         },
-        first: Some(sites.spot(&hazard.before)),
-        second: sites.spot(&hazard.after),
+        first: Some(sites.use_position(&hazard.before)),
+        second: sites.use_position(&hazard.after),
         overlap: overlap(sites, &hazard.before, &hazard.after),
         unknown,
         fix: Some(fix(sites, hazard)),
@@ -80,7 +80,9 @@ fn judge(sites: &Sites<'_>, hazard: &Hazard) -> (Certainty, Option<String>) {
         return (Certainty::Possible, Some(unknown));
     }
     match hazard.verdict {
-        ModelVerdict::Certain if is_transfer_by_letter(sites, hazard) || !share_bytes(sites, hazard) => {
+        ModelVerdict::Certain
+            if is_transfer_after_semaphore_wait(sites, hazard) || !share_bytes(sites, hazard) =>
+        {
             (Certainty::Pedantic, None)
         }
         ModelVerdict::Certain => (Certainty::Certain, None),
@@ -136,7 +138,7 @@ pub(super) fn doubt_of(sites: &Sites<'_>, used: &MemoryUse) -> Option<String> {
 
 /// Returns true for a release and an acquire on a queue that has waited for a semaphore. The wait is at one stage, but transfers execute only in
 /// `ALL_COMMANDS`. Programs wait at the stage of the first access, and no known implementation requires more.
-fn is_transfer_by_letter(sites: &Sites<'_>, hazard: &Hazard) -> bool {
+fn is_transfer_after_semaphore_wait(sites: &Sites<'_>, hazard: &Hazard) -> bool {
     let is_transfer =
         [hazard.before.action, hazard.after.action] == [ModelAction::Release, ModelAction::Acquire];
     let Some(acquires) = sites.batch(hazard.after.batch) else {

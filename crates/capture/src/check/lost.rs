@@ -23,8 +23,8 @@ pub(super) fn drafts(sites: &Sites<'_>, explained: &HashSet<Pair>) -> Vec<Draft>
         let by = by(&lost.loss);
         let pair = by.map(|by| [by, &lost.reader].map(|used| (used.batch, used.tag)));
         let is_explained = pair.is_some_and(|pair| explained.contains(&pair));
-        let is_unseen =
-            untracked.may_write(sites, lost) || sites.resources.shares_unchecked(lost.reader.resource);
+        let is_unseen = untracked.may_write(sites, lost)
+            || sites.resources.shares_memory_with_unchecked(lost.reader.resource);
         let is_written_by_host = sites.resources.get(lost.reader.resource).host_writes;
         let is_reported = !is_explained && !is_unseen && is_read(sites, &lost.reader);
         if !is_reported || is_written_by_host || note(sites, lost).is_some() {
@@ -103,8 +103,8 @@ fn draft(sites: &Sites<'_>, lost: &LostContents) -> Draft {
             LossReason::WrittenThrough(_) => Problem::WrittenThrough,
             LossReason::NotTransferred { from, to, .. } => Problem::NotTransferred { from, to },
         },
-        first: first.map(|used| sites.spot(used)),
-        second: sites.spot(&lost.reader),
+        first: first.map(|used| sites.use_position(used)),
+        second: sites.use_position(&lost.reader),
         overlap: place,
         unknown,
         fix: transfer(lost),
@@ -191,7 +191,7 @@ fn section(sites: &Sites<'_>, loss: &LossReason) -> &'static str {
                 false => "Render Pass Load Operations",
             }
         }
-        _ => match sites.spot(by).action {
+        _ => match sites.use_position(by).action {
             Action::Transition => "Image Layout Transitions",
             _ => "Queue Family Ownership Transfer",
         },
@@ -201,33 +201,39 @@ fn section(sites: &Sites<'_>, loss: &LossReason) -> &'static str {
 /// Commands with untracked accesses, which may be writes.
 struct Untracked {
     /// By command buffer: the tags of commands whose untracked accesses may be to any resource.
-    any: Vec<Vec<Tag>>,
+    any_resource: Vec<Vec<Tag>>,
     /// By command buffer and resource: the tags of commands whose untracked accesses may be to that resource.
-    of: Vec<HashMap<u32, Vec<Tag>>>,
+    by_resource: Vec<HashMap<u32, Vec<Tag>>>,
 }
 
 impl Untracked {
     fn new(sites: &Sites<'_>) -> Untracked {
         let count = sites.recording.command_buffers.len();
         let mut all = Untracked {
-            any: vec![Vec::new(); count],
-            of: vec![HashMap::new(); count],
+            any_resource: vec![Vec::new(); count],
+            by_resource: vec![HashMap::new(); count],
         };
         for (tag, site) in (0..).map(Tag).zip(&sites.commands.sites) {
             let command = &sites.recording.command_buffers[site.buffer].commands[site.index];
             for unresolved in &command.unresolved {
                 if unresolved.resources.is_empty() {
-                    all.any[site.buffer].push(tag);
+                    all.any_resource[site.buffer].push(tag);
                 }
                 for &resource in &unresolved.resources {
-                    all.of[site.buffer].entry(resource).or_default().push(tag);
+                    all.by_resource[site.buffer]
+                        .entry(resource)
+                        .or_default()
+                        .push(tag);
                 }
             }
         }
         for used in &sites.outcome.findings.unchecked {
             if let Some(site) = sites.site(used.batch, used.tag) {
                 let resource = sites.resources.index(used.resource) as u32;
-                all.of[site.buffer].entry(resource).or_default().push(used.tag);
+                all.by_resource[site.buffer]
+                    .entry(resource)
+                    .or_default()
+                    .push(used.tag);
             }
         }
         all
@@ -263,8 +269,10 @@ impl Untracked {
                         .is_none_or(|before| (step, Some(buffer)) != (before.0, before.2) || *tag > before.3);
                     is_before_read && is_after_loss
                 };
-                let of_resource = self.of[buffer].get(&resource);
-                let mut tags = self.any[buffer].iter().chain(of_resource.into_iter().flatten());
+                let of_resource = self.by_resource[buffer].get(&resource);
+                let mut tags = self.any_resource[buffer]
+                    .iter()
+                    .chain(of_resource.into_iter().flatten());
                 tags.any(is_between)
             })
         })

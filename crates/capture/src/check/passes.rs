@@ -31,7 +31,7 @@ pub(super) enum Doubt {
 }
 
 /// A render pass instance whose commands are being converted.
-pub(super) struct Open {
+pub(super) struct OpenInstance {
     pass: RenderPass,
     /// The view mask of each subpass.
     view_masks: Vec<u32>,
@@ -44,9 +44,9 @@ pub(super) struct Open {
     is_drawn: bool,
 }
 
-impl Open {
+impl OpenInstance {
     /// Converts an instance, given its number in the recording; the first subpass has not begun yet.
-    pub(super) fn new(instance: &RenderPassInstance, number: u32, resources: &Resources<'_>) -> Open {
+    pub(super) fn new(instance: &RenderPassInstance, number: u32, resources: &Resources<'_>) -> OpenInstance {
         let masks: Vec<u32> = instance
             .subpasses
             .iter()
@@ -87,7 +87,7 @@ impl Open {
                 .area
                 .map_or(Run::new(0, u32::MAX), |area| area[index].into())
         };
-        Open {
+        OpenInstance {
             pass: RenderPass {
                 attachments,
                 area: [axis(0), axis(1), Run::new(0, u32::MAX)],

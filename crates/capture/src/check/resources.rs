@@ -129,7 +129,7 @@ impl<'a> Resources<'a> {
     }
 
     /// Returns true if a resource whose accesses are not checked is in the same memory allocation.
-    pub(super) fn shares_unchecked(&self, id: ResourceId) -> bool {
+    pub(super) fn shares_memory_with_unchecked(&self, id: ResourceId) -> bool {
         let object = |resource: &Resource| resource.placement.map(|placement| placement.object);
         let own = object(self.get(id));
         let mut unchecked = self.all.iter().filter(|resource| resource.unchecked.is_some());

@@ -79,7 +79,7 @@ impl<'a> Sites<'a> {
     }
 
     /// Converts a use in the model to a position in the recording.
-    pub(super) fn spot(&self, used: &ModelUse) -> UsePosition {
+    pub(super) fn use_position(&self, used: &ModelUse) -> UsePosition {
         UsePosition {
             step: used.batch,
             tag: used.tag,
@@ -118,7 +118,7 @@ impl<'a> Sites<'a> {
     }
 
     /// Converts a use for the report.
-    pub(super) fn used(&self, spot: &UsePosition) -> ResourceUse {
+    pub(super) fn resource_use(&self, spot: &UsePosition) -> ResourceUse {
         let resource = &self.recording.resources[spot.resource];
         let mut used = ResourceUse {
             call: self.call(spot.step, spot.tag).to_owned(),

@@ -317,9 +317,9 @@ impl DependencyScopes {
     /// Converts the scopes of a barrier.
     pub(crate) fn of(one: &dependencies::Dependency) -> DependencyScopes {
         DependencyScopes {
-            src_stages: one.src,
+            src_stages: one.src_stages,
             src_access: one.src_access,
-            dst_stages: one.dst,
+            dst_stages: one.dst_stages,
             dst_access: one.dst_access,
         }
     }

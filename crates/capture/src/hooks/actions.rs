@@ -33,7 +33,7 @@ commands! {
     // The workgroup ids do not start at 0.
     vkCmdDispatchBase(base_x, base_y, base_z, x, y, z) |device, recording| recording.dispatch(None, None);
     vkCmdDispatchIndirect(buffer, offset) |device, recording| {
-        recording.dispatch(None, parameters(device, buffer, offset, Rows::one(DISPATCH)));
+        recording.dispatch(None, parameters(device, buffer, offset, IndirectParameters::single(DISPATCH)));
     };
     vkCmdBeginQuery(pool, query, flags) |device, recording| begin_query(device, recording, pool);
     vkCmdBeginQueryIndexedEXT(pool, query, flags, index) |device, recording| begin_query(device, recording, pool);
@@ -71,7 +71,7 @@ commands! {
     vkCmdDrawMeshTasksNV(count, first) |device, recording| recording.draw(DrawnElements::Groups([count, 1, 1]), Vec::new());
     vkCmdDrawClusterHUAWEI(x, y, z) |device, recording| recording.draw(DrawnElements::Groups([x, y, z]), Vec::new());
     vkCmdDrawClusterIndirectHUAWEI(buffer, offset) |device, recording| {
-        let read = parameters(device, buffer, offset, Rows::one(DISPATCH));
+        let read = parameters(device, buffer, offset, IndirectParameters::single(DISPATCH));
         recording.draw(DrawnElements::Unknown { indexed: false, draws: 1 }, read.into_iter().collect());
     };
     vkCmdDispatchIndirect2KHR(info) |device, recording| {
@@ -133,7 +133,7 @@ const COUNT: u64 = size_of::<u32>() as u64;
 
 /// Indirect command parameters in a buffer: `count` structures at a stride.
 #[derive(Clone, Copy)]
-struct Rows {
+struct IndirectParameters {
     bytes: u64,
     stride: u64,
     count: u32,
@@ -141,9 +141,9 @@ struct Rows {
     are_all: bool,
 }
 
-impl Rows {
-    fn one(bytes: u64) -> Rows {
-        Rows {
+impl IndirectParameters {
+    fn single(bytes: u64) -> IndirectParameters {
+        IndirectParameters {
             bytes,
             stride: bytes,
             count: 1,
@@ -153,7 +153,12 @@ impl Rows {
 }
 
 /// Returns the access to the parameters that a command reads.
-fn parameters(device: &Device, buffer: vk::Buffer, offset: u64, rows: Rows) -> Option<FollowedAccess> {
+fn parameters(
+    device: &Device,
+    buffer: vk::Buffer,
+    offset: u64,
+    rows: IndirectParameters,
+) -> Option<FollowedAccess> {
     let last = u64::from(rows.count.checked_sub(1)?);
     let size = rows.stride.saturating_mul(last).saturating_add(rows.bytes);
     let range = device.objects.buffer_range(buffer, offset, size)?;
@@ -173,7 +178,7 @@ macro_rules! indirect {
             $(
                 $command(buffer, offset, count, stride) |device, recording| {
                     let bytes = size_of::<vk::$parameters>() as u64;
-                    let rows = Rows { bytes, stride: stride.into(), count, are_all: true };
+                    let rows = IndirectParameters { bytes, stride: stride.into(), count, are_all: true };
                     let read = parameters(device, buffer, offset, rows);
                     recording.draw(DrawnElements::Unknown { indexed: $indexed, draws: count.into() }, read.into_iter().collect());
                 };
@@ -181,9 +186,9 @@ macro_rules! indirect {
             $(
                 $counted(buffer, offset, count_buffer, count_offset, most, stride) |device, recording| {
                     let bytes = size_of::<vk::$counted_parameters>() as u64;
-                    let rows = Rows { bytes, stride: stride.into(), count: most, are_all: false };
+                    let rows = IndirectParameters { bytes, stride: stride.into(), count: most, are_all: false };
                     let read = parameters(device, buffer, offset, rows);
-                    let count = parameters(device, count_buffer, count_offset, Rows::one(COUNT));
+                    let count = parameters(device, count_buffer, count_offset, IndirectParameters::single(COUNT));
                     let read = read.into_iter().chain(count).collect();
                     recording.draw(DrawnElements::Unknown { indexed: $counted_indexed, draws: most.into() }, read);
                 };
@@ -296,7 +301,7 @@ mod tests {
         let settings = Settings {
             folder: std::env::temp_dir(),
             frames: FrameRule::Range(0..1),
-            border: FrameBoundaryRule::Present,
+            boundary: FrameBoundaryRule::Present,
             timestamps: true,
         };
         let (device, _) = register(next, settings);

@@ -76,7 +76,7 @@ commands! {
         if let Some(at) = point_index(point) {
             it.bind(at, |bound| {
                 bound.sets.clear();
-                bound.buffers = true;
+                bound.uses_descriptor_buffers = true;
             });
         }
     };
@@ -84,7 +84,7 @@ commands! {
         for at in points_of(given!(info).stage_flags) {
             it.bind(at, |bound| {
                 bound.sets.clear();
-                bound.buffers = true;
+                bound.uses_descriptor_buffers = true;
             });
         }
     };
@@ -162,7 +162,7 @@ fn bind_sets(
     (sets, offsets): (&[vk::DescriptorSet], &[u32]),
 ) {
     it.bind(at, |bound| {
-        bound.buffers = false;
+        bound.uses_descriptor_buffers = false;
         let mut offsets = offsets.iter().copied();
         for (index, set) in (first..).zip(sets) {
             let Some(set) = device.sets.get(set.as_raw()) else {
@@ -220,7 +220,8 @@ fn push_by_template(
     data: *const c_void,
 ) {
     let template = device.templates.get(template.as_raw());
-    let Some((template, at)) = template.and_then(|one| point_index(one.point).map(|at| (one, at))) else {
+    let Some((template, at)) = template.and_then(|one| point_index(one.bind_point).map(|at| (one, at)))
+    else {
         return;
     };
     change(device, it, at, place, |set| {

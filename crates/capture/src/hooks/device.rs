@@ -28,7 +28,7 @@ use crate::settings::{LAYER_NAME, LOG, Settings};
 use crate::tables::DeviceTable;
 
 /// Prints a message, and appends it to the log in the document folder if that is writable.
-pub(crate) fn say(folder: Option<&Path>, severity: Severity, text: &str) {
+pub(crate) fn report(folder: Option<&Path>, severity: Severity, text: &str) {
     print(severity, &format!("{}: {text}", LAYER_NAME.to_string_lossy()));
     if let Some(folder) = folder {
         let log = OpenOptions::new()
@@ -96,7 +96,7 @@ pub(crate) struct Candidate {
     pub(crate) frame: Option<Arc<Submits>>,
     pub(crate) next: Option<Arc<Submits>>,
     /// The event that ended the frame.
-    pub(crate) border: FrameBoundary,
+    pub(crate) boundary: FrameBoundary,
 }
 
 /// A document that is written for the last time once its timestamps are read.
@@ -118,7 +118,7 @@ pub(crate) struct WrittenDocuments {
 
 /// The frame that is being submitted, earlier frames, and the state of the search for the heaviest one.
 #[derive(Default)]
-pub(crate) struct Progress {
+pub(crate) struct CaptureProgress {
     pub(crate) current: Submits,
     /// The last two frames that ended, in order.
     pub(crate) recent: VecDeque<Arc<Submits>>,
@@ -131,7 +131,7 @@ pub(crate) struct Progress {
     pub(crate) submits: u64,
     pub(crate) written: u64,
     /// The time at which a provisional document was last written, and the time that writing it took.
-    pub(crate) saved: Option<(Instant, Duration)>,
+    pub(crate) last_write: Option<(Instant, Duration)>,
     pub(crate) due: Vec<DueDocument>,
     /// True once no more frames are captured; documents may still be due.
     pub(crate) has_stopped: bool,
@@ -168,7 +168,7 @@ pub(crate) struct Device {
     /// Position of the device among those with settings, in order of creation, from 0; 0 for other devices.
     pub(crate) number: u64,
     /// True once capturing is finished, and from the start if nothing is captured.
-    done: AtomicBool,
+    is_done: AtomicBool,
     created: AtomicU64,
     allocated: AtomicU32,
     pub(crate) objects: Objects,
@@ -192,7 +192,7 @@ pub(crate) struct Device {
     pub(crate) is_exiting: AtomicBool,
     /// True if documents are due.
     pub(crate) has_due: AtomicBool,
-    pub(crate) progress: Mutex<Progress>,
+    pub(crate) progress: Mutex<CaptureProgress>,
 }
 
 /// All devices, by dispatch key.
@@ -218,7 +218,7 @@ impl Device {
                 handle,
                 next,
                 known,
-                done: AtomicBool::new(settings.is_none()),
+                is_done: AtomicBool::new(settings.is_none()),
                 settings,
                 number,
                 created: AtomicU64::new(0),
@@ -245,20 +245,20 @@ impl Device {
     }
 
     /// Reports a message about this device's capture.
-    pub(crate) fn say(&self, severity: Severity, text: &str) {
+    pub(crate) fn report(&self, severity: Severity, text: &str) {
         let folder = self.settings.as_ref().map(|settings| settings.folder.as_path());
-        say(folder, severity, text);
+        report(folder, severity, text);
     }
 
     /// Returns true if commands still have to be recorded.
     #[inline]
     pub(crate) fn is_capturing(&self) -> bool {
-        !self.done.load(Ordering::Relaxed)
+        !self.is_done.load(Ordering::Relaxed)
     }
 
     /// Stops capturing.
     pub(crate) fn finish(&self) {
-        self.done.store(true, Ordering::Relaxed);
+        self.is_done.store(true, Ordering::Relaxed);
     }
 
     /// Returns the number of the last image or buffer that was created.

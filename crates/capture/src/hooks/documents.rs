@@ -12,7 +12,7 @@ use ash::vk;
 use tileheap_layer::android::Severity;
 use tileheap_layer::app_folder::fetch_hint;
 
-use super::device::{Candidate, Device, DueDocument, Progress, WrittenDocuments};
+use super::device::{Candidate, CaptureProgress, Device, DueDocument, WrittenDocuments};
 use super::program_name::program_name;
 use super::timed_submits::MAX_WAIT;
 use crate::document::{FrameBoundary, FrameChoice};
@@ -38,7 +38,7 @@ impl Device {
     pub(super) fn write_candidate(
         &self,
         settings: &Settings,
-        progress: &mut Progress,
+        progress: &mut CaptureProgress,
         one: &Candidate,
         finally: bool,
     ) {
@@ -74,7 +74,12 @@ impl Device {
     }
 
     /// Writes the documents whose timestamps are read, or that have been put off for `max_delay`.
-    pub(super) fn write_ready(&self, settings: &Settings, progress: &mut Progress, max_delay: Duration) {
+    pub(super) fn write_ready(
+        &self,
+        settings: &Settings,
+        progress: &mut CaptureProgress,
+        max_delay: Duration,
+    ) {
         for document in std::mem::take(&mut progress.due) {
             if document.is_pending() && document.since.elapsed() < max_delay {
                 progress.due.push(document);
@@ -130,7 +135,7 @@ impl Device {
             captured: frame,
             next: candidate.next.as_deref(),
         };
-        let origin = (candidate.border, choice, addressed);
+        let origin = (candidate.boundary, choice, addressed);
         self.write(settings, frames, origin, outcome, finally);
     }
 
@@ -138,7 +143,7 @@ impl Device {
         &self,
         settings: &Settings,
         frames: ComparedFrames<'_>,
-        (border, choice, addressed): (FrameBoundary, Option<FrameChoice>, Vec<Resource>),
+        (boundary, choice, addressed): (FrameBoundary, Option<FrameChoice>, Vec<Resource>),
         outcome: &mut WrittenDocuments,
         finally: bool,
     ) {
@@ -146,7 +151,7 @@ impl Device {
         if frame.submits.is_empty() {
             if finally {
                 let text = format!("frame {} was not written: it submits no work", frame.number);
-                self.say(Severity::Warning, &text);
+                self.report(Severity::Warning, &text);
             }
             return;
         }
@@ -154,7 +159,7 @@ impl Device {
             program: program_name(std::env::current_exe().ok().as_deref(), std::env::args_os()),
             device: self.known.device.clone(),
             api_version: self.known.api_version,
-            border,
+            boundary,
             choice,
             addressed,
             granularity: self.known.granularity,
@@ -183,14 +188,14 @@ impl Device {
                     };
                     let hint = fetch_hint(&path);
                     let text = format!("wrote {}{compared}{hint}", path.display());
-                    self.say(Severity::Info, &text);
+                    self.report(Severity::Info, &text);
                 } else {
                     outcome.provisional = Some(path);
                 }
             }
             Err(error) if finally || !outcome.failed => {
                 outcome.failed = true;
-                self.say(Severity::Error, &error);
+                self.report(Severity::Error, &error);
             }
             Err(_) => {}
         }

@@ -9,7 +9,7 @@ use ash::vk::Handle;
 use tileheap_layer::android::Severity;
 use tileheap_layer::host_waits::HostWait;
 
-use super::device::{Candidate, DEVICES, Device, Progress};
+use super::device::{Candidate, CaptureProgress, DEVICES, Device};
 use crate::document::recording::RecordedStep;
 use crate::document::{FrameBoundary, FrameChoice};
 use crate::model::choice::FrameMeasure;
@@ -22,7 +22,7 @@ use crate::settings::{FrameBoundaryRule, FrameRule, Settings};
 
 /// The minimum time between two writes of a provisional document, as a multiple of the time that writing it takes. Provisional documents are written so
 /// that a document exists if the program crashes.
-const PATIENCE: u32 = 20;
+const MIN_INTERVAL_FACTOR: u32 = 20;
 
 unsafe extern "C" {
     /// `atexit` of the C library.
@@ -44,7 +44,7 @@ fn has_label(ops: &RecordedList, name: &str) -> bool {
 }
 
 impl Device {
-    pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
+    pub(super) fn progress(&self) -> MutexGuard<'_, CaptureProgress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -57,7 +57,7 @@ impl Device {
         if progress.has_stopped {
             return;
         }
-        let begins = match &settings.border {
+        let begins = match &settings.boundary {
             FrameBoundaryRule::Label(name) => {
                 let commands = batches.iter().flat_map(|batch| &batch.commands);
                 commands
@@ -77,7 +77,7 @@ impl Device {
                 commands.flat = Some(flatten(&commands.ops, resources));
             }
         }
-        let Progress {
+        let CaptureProgress {
             current, semaphores, ..
         } = &mut *progress;
         for batch in &batches {
@@ -97,8 +97,8 @@ impl Device {
         let is_first = matches!(settings.frames, FrameRule::Heaviest(_)) && progress.best.frame.is_none();
         let has_passes = || progress.current.flats().any(|flat| !flat.passes.is_empty());
         if settings.frames.requests(number) || is_first && has_passes() {
-            progress.patiently(|progress| {
-                let Progress {
+            progress.write_at_intervals(|progress| {
+                let CaptureProgress {
                     current,
                     recent,
                     outcome,
@@ -120,7 +120,7 @@ impl Device {
                 );
             });
         }
-        let ends = match &settings.border {
+        let ends = match &settings.boundary {
             FrameBoundaryRule::Submits(count) => progress.submits >= *count,
             FrameBoundaryRule::Signal(file) => file.exists() && std::fs::remove_file(file).is_ok(),
             FrameBoundaryRule::Present | FrameBoundaryRule::Label(_) => false,
@@ -158,7 +158,7 @@ impl Device {
         if progress.has_stopped {
             return;
         }
-        let Progress {
+        let CaptureProgress {
             current, semaphores, ..
         } = progress;
         let Some(step) = step(current) else { return };
@@ -197,17 +197,17 @@ impl Device {
     }
 
     /// Ends the frame if its boundary has been reached.
-    pub(crate) fn border(&self, is_border: impl Fn(&FrameBoundaryRule) -> bool) {
+    pub(crate) fn end_frame_at(&self, is_boundary: impl Fn(&FrameBoundaryRule) -> bool) {
         if let Some(settings) = self
             .settings
             .as_ref()
-            .filter(|all| self.is_capturing() && is_border(&all.border))
+            .filter(|all| self.is_capturing() && is_boundary(&all.boundary))
         {
             self.end_frame(settings, &mut self.progress());
         }
     }
 
-    fn end_frame(&self, settings: &Settings, progress: &mut Progress) {
+    fn end_frame(&self, settings: &Settings, progress: &mut CaptureProgress) {
         if progress.has_stopped {
             return;
         }
@@ -223,11 +223,11 @@ impl Device {
         let ended = Arc::new(ended);
         match settings.frames {
             FrameRule::Range(_) => {
-                progress.saved = None;
+                progress.last_write = None;
                 self.write_requested(settings, progress, Some(&ended));
                 if settings.frames.requests(ended.number) {
                     // The next frame may never end.
-                    let alone = progress.candidate(ended.clone(), None, settings.border.kind());
+                    let alone = progress.candidate(ended.clone(), None, settings.boundary.kind());
                     self.write_candidate(settings, progress, &alone, false);
                 }
             }
@@ -244,11 +244,16 @@ impl Device {
     }
 
     /// Writes the last frame, compared with the next one, if it was requested.
-    fn write_requested(&self, settings: &Settings, progress: &mut Progress, next: Option<&Arc<Submits>>) {
+    fn write_requested(
+        &self,
+        settings: &Settings,
+        progress: &mut CaptureProgress,
+        next: Option<&Arc<Submits>>,
+    ) {
         let last = progress.recent.pop_back();
         let Some(frame) = last else { return };
         if settings.frames.requests(frame.number) {
-            let one = progress.candidate(frame.clone(), next.cloned(), settings.border.kind());
+            let one = progress.candidate(frame.clone(), next.cloned(), settings.boundary.kind());
             self.write_candidate(settings, progress, &one, true);
             progress.written += 1;
         }
@@ -256,13 +261,13 @@ impl Device {
     }
 
     /// Compares the last frame with the best so far; if the search prefers it, keeps it, and writes a provisional document.
-    fn compare(&self, settings: &Settings, progress: &mut Progress, next: Option<&Arc<Submits>>) {
+    fn compare(&self, settings: &Settings, progress: &mut CaptureProgress, next: Option<&Arc<Submits>>) {
         let measure = next.map(|next| FrameMeasure::of(next));
         let last = progress.recent.pop_back();
         if let Some(frame) = last {
             if progress.search.offer(progress.measure, measure) {
-                progress.best = progress.candidate(frame.clone(), next.cloned(), settings.border.kind());
-                progress.patiently(|progress| {
+                progress.best = progress.candidate(frame.clone(), next.cloned(), settings.boundary.kind());
+                progress.write_at_intervals(|progress| {
                     let best = progress.best.clone();
                     self.write_candidate(settings, progress, &best, false);
                 });
@@ -272,7 +277,7 @@ impl Device {
         progress.measure = measure.unwrap_or_default();
     }
 
-    fn write_heaviest(&self, settings: &Settings, progress: &mut Progress) {
+    fn write_heaviest(&self, settings: &Settings, progress: &mut CaptureProgress) {
         let best = std::mem::take(&mut progress.best);
         if best.frame.is_some() {
             self.write_candidate(settings, progress, &best, true);
@@ -281,7 +286,7 @@ impl Device {
     }
 
     /// Stops capturing frames.
-    fn stop(&self, progress: &mut Progress) {
+    fn stop(&self, progress: &mut CaptureProgress) {
         progress.current = Submits::default();
         progress.recent.clear();
         progress.best = Candidate::default();
@@ -316,7 +321,7 @@ impl Device {
         }
     }
 
-    fn end_capture(&self, settings: &Settings, progress: &mut Progress) {
+    fn end_capture(&self, settings: &Settings, progress: &mut CaptureProgress) {
         if progress.has_stopped {
             return;
         }
@@ -341,24 +346,24 @@ impl Device {
         if progress.written == 0 {
             // A frame that ended at a border is preferred to one that ended with the program.
             let complete = progress.recent.pop_back().map(flattened).filter(has_work);
-            let complete = complete.map(|frame| (frame, settings.border.kind()));
+            let complete = complete.map(|frame| (frame, settings.boundary.kind()));
             match complete.or(unfinished.map(|frame| (frame, FrameBoundary::End))) {
-                Some((frame, border)) => {
+                Some((frame, boundary)) => {
                     if let FrameRule::Range(range) = &settings.frames {
                         let text = format!(
                             "the program ended before frame {}; frame {} is written instead",
                             range.start, frame.number
                         );
-                        self.say(Severity::Warning, &text);
+                        self.report(Severity::Warning, &text);
                     }
                     let one = Candidate {
                         frame: Some(frame),
-                        border,
+                        boundary,
                         ..Candidate::default()
                     };
                     self.write_candidate(settings, progress, &one, true);
                 }
-                None => self.say(Severity::Warning, "the program ended without submitting work"),
+                None => self.report(Severity::Warning, "the program ended without submitting work"),
             }
         }
         self.stop(progress);
@@ -367,7 +372,7 @@ impl Device {
     /// Ends the capture if the device is lost, since a lost device runs no further submits.
     pub(crate) fn lose(&self, result: vk::Result) -> vk::Result {
         if result == vk::Result::ERROR_DEVICE_LOST && self.is_capturing() {
-            self.say(Severity::Error, "the device is lost");
+            self.report(Severity::Error, "the device is lost");
             self.lose_timestamps();
             self.end();
         }
@@ -375,23 +380,31 @@ impl Device {
     }
 }
 
-impl Progress {
+impl CaptureProgress {
     /// Returns a candidate for a frame that follows the recent ones.
-    fn candidate(&self, frame: Arc<Submits>, next: Option<Arc<Submits>>, border: FrameBoundary) -> Candidate {
+    fn candidate(
+        &self,
+        frame: Arc<Submits>,
+        next: Option<Arc<Submits>>,
+        boundary: FrameBoundary,
+    ) -> Candidate {
         Candidate {
             before: self.recent.back().cloned(),
             frame: Some(frame),
             next,
-            border,
+            boundary,
         }
     }
 
-    /// Calls `write` if enough time has passed since it last did so (see [`PATIENCE`]).
-    fn patiently(&mut self, write: impl FnOnce(&mut Progress)) {
-        if self.saved.is_none_or(|(at, took)| at.elapsed() > took * PATIENCE) {
+    /// Calls `write` if enough time has passed since it last did so (see [`MIN_INTERVAL_FACTOR`]).
+    fn write_at_intervals(&mut self, write: impl FnOnce(&mut CaptureProgress)) {
+        if self
+            .last_write
+            .is_none_or(|(at, took)| at.elapsed() > took * MIN_INTERVAL_FACTOR)
+        {
             let began = Instant::now();
             write(self);
-            self.saved = Some((Instant::now(), began.elapsed()));
+            self.last_write = Some((Instant::now(), began.elapsed()));
         }
     }
 }
@@ -419,7 +432,7 @@ mod tests {
         let settings = Settings {
             folder: folder.clone(),
             frames: FrameRule::Range(0..1),
-            border: FrameBoundaryRule::Present,
+            boundary: FrameBoundaryRule::Present,
             timestamps: false,
         };
         let (device, queue) = register(next, settings);
@@ -451,7 +464,7 @@ mod tests {
             let settings = Settings {
                 folder: folder.clone(),
                 frames,
-                border: FrameBoundaryRule::Present,
+                boundary: FrameBoundaryRule::Present,
                 timestamps: false,
             };
             let (device, queue) = register(next, settings);

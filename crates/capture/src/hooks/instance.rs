@@ -11,7 +11,7 @@ use tileheap_layer::registry::Registry;
 use tileheap_layer::settings::of_instance;
 use tileheap_layer::{call_down, entry_points, enumerate, export_enumerations, fill, given};
 
-use super::device::{Device, PhysicalProperties, say};
+use super::device::{Device, PhysicalProperties, report};
 use crate::settings::{LAYER, Settings, folder};
 use crate::tables::{DeviceTable, InstanceTable};
 
@@ -47,7 +47,7 @@ entry_points! {
         let get = |key: &str| values.get(key).cloned();
         let settings = Settings::read(get).unwrap_or_else(|error| {
             let text = format!("{error}; nothing is captured");
-            say(folder(get).as_deref(), Severity::Error, &text);
+            report(folder(get).as_deref(), Severity::Error, &text);
             None
         });
         // SAFETY: Valid usage: null or a valid structure.

@@ -90,17 +90,17 @@ device_entry_points! {
     }
     vkQueuePresentKHR(queue, info) |device| {
         presented(&device, given!(info));
-        device.border(|rule| *rule == FrameBoundaryRule::Present);
+        device.end_frame_at(|rule| *rule == FrameBoundaryRule::Present);
         let result = call_down!(device.next, vkQueuePresentKHR(queue, info));
         device.write_due();
         device.lose(result)
     }
     vkQueueBeginDebugUtilsLabelEXT(queue, info) |device| {
-        device.border(|rule| is_label(rule, given!(info)));
+        device.end_frame_at(|rule| is_label(rule, given!(info)));
         call_down!(device.next, vkQueueBeginDebugUtilsLabelEXT(queue, info));
     }
     vkQueueInsertDebugUtilsLabelEXT(queue, info) |device| {
-        device.border(|rule| is_label(rule, given!(info)));
+        device.end_frame_at(|rule| is_label(rule, given!(info)));
         call_down!(device.next, vkQueueInsertDebugUtilsLabelEXT(queue, info));
     }
 }

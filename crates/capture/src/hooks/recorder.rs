@@ -89,7 +89,7 @@ pub(crate) fn submitted(commands: vk::CommandBuffer) -> Submitted {
         name: known.as_ref().map_or_else(String::new, |one| {
             one.name.lock().unwrap_or_else(PoisonError::into_inner).clone()
         }),
-        ops: known.map_or_else(Arc::default, |one| one.recording.lock().ended.clone()),
+        ops: known.map_or_else(Arc::default, |one| one.recording.lock().finished.clone()),
         flat: None,
         times,
     }

@@ -23,7 +23,7 @@ commands! {
         recording.push(Op::Synchronization(Synchronization::SetEvent(number_of(event), stage_flags_2(stages))));
     };
     vkCmdSetEvent2(event, info) |device, recording| {
-        let stages = from_v2(given!(info)).fold(vk::PipelineStageFlags2::NONE, |all, one| all | one.src);
+        let stages = from_v2(given!(info)).fold(vk::PipelineStageFlags2::NONE, |all, one| all | one.src_stages);
         recording.push(Op::Synchronization(Synchronization::SetEvent(number_of(event), stages)));
     };
     vkCmdResetEvent(event, stages) |device, recording| {

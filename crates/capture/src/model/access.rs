@@ -33,7 +33,7 @@ pub(crate) struct FollowedAccess {
     /// Bytes `[first, end)`; empty for images.
     pub(crate) bytes: [u64; 2],
     /// The number of accessed bytes, if this use combines several accesses.
-    pub(crate) touched: Option<u64>,
+    pub(crate) accessed_byte_count: Option<u64>,
     /// Columns and rows of the range; `None` for all.
     pub(crate) area: Option<[[u32; 2]; 2]>,
     /// True if the command may also read texels around the area.
@@ -71,7 +71,7 @@ impl FollowedAccess {
             kind,
             range,
             bytes: [0; 2],
-            touched: None,
+            accessed_byte_count: None,
             area: None,
             reads_around: false,
             format: None,
@@ -148,7 +148,8 @@ impl FollowedAccess {
 
     /// Returns the number of bytes that a read or a write moves, for accesses other than those to attachments.
     pub(crate) fn touched_bytes(&self) -> u64 {
-        self.touched.unwrap_or_else(|| self.part_bytes(self.area))
+        self.accessed_byte_count
+            .unwrap_or_else(|| self.part_bytes(self.area))
     }
 
     /// Returns the accessed part.
@@ -167,7 +168,7 @@ impl FollowedAccess {
             Resource::Buffer(_) => self.bytes[1] - self.bytes[0],
             Resource::Image(_) => self.resource.size(),
         };
-        self.touched = Some(sum.min(most));
+        self.accessed_byte_count = Some(sum.min(most));
     }
 
     pub(crate) fn reading(mut self) -> FollowedAccess {

@@ -29,7 +29,7 @@ pub(crate) struct Origin {
     pub(crate) program: String,
     pub(crate) device: String,
     pub(crate) api_version: u32,
-    pub(crate) border: FrameBoundary,
+    pub(crate) boundary: FrameBoundary,
     pub(crate) choice: Option<FrameChoice>,
     /// All buffers with device addresses.
     pub(crate) addressed: Vec<Resource>,
@@ -49,7 +49,7 @@ pub(super) struct Entry {
     /// The layouts of an image at the start and at the end of the frame; `None` if the frame does not show them.
     layouts: Option<(vk::ImageLayout, vk::ImageLayout)>,
     /// The reason why accesses to the resource cannot be followed; `None` if they can be.
-    missed: Option<&'static str>,
+    unresolved_reason: Option<&'static str>,
 }
 
 /// Returns the document of a frame, as text, after comparing the frame with the frames around it. All of these frames must be flattened.
@@ -96,7 +96,7 @@ impl<'a> DescribedFrame<'a> {
         let frame = frames.captured;
         let before = &frames.before.map_or_else(HashMap::new, Submits::first_uses);
         let mut all = DescribedFrame {
-            alternates: take_turns(frames),
+            alternates: find_alternating(frames),
             contents: follow(frames),
             pass_names: names_of_passes(frame),
             next_names: frames.next.map_or_else(Vec::new, names_of_passes),
@@ -119,10 +119,10 @@ impl<'a> DescribedFrame<'a> {
         let missed = frame
             .flats()
             .chain(frames.next.into_iter().flat_map(Submits::flats));
-        for (_, missed) in missed.flat_map(|flat| &flat.missed) {
+        for (_, missed) in missed.flat_map(|flat| &flat.unresolved) {
             for resource in resources_of(missed, origin) {
                 if let Some(entry) = all.index.get(&resource.key()) {
-                    all.entries[*entry].missed = Some(missed.kind.words());
+                    all.entries[*entry].unresolved_reason = Some(missed.kind.words());
                 }
             }
         }
@@ -150,7 +150,7 @@ impl<'a> DescribedFrame<'a> {
                 name: names.unique(&common.name(), || format!("{kind} {}", common.number)),
                 uses: Vec::new(),
                 layouts: None,
-                missed: None,
+                unresolved_reason: None,
             });
             self.entries.len() - 1
         });
@@ -213,7 +213,7 @@ impl<'a> DescribedFrame<'a> {
     }
 
     /// Returns true if the access is to the resource of an alternating pair that this frame reads.
-    fn is_other(&self, access: &FollowedAccess) -> bool {
+    fn is_previous_alternate(&self, access: &FollowedAccess) -> bool {
         self.alternates.contains_key(&access.resource.key())
     }
 
@@ -253,7 +253,7 @@ impl<'a> DescribedFrame<'a> {
             ResourceUse {
                 pass: place.0,
                 cells: cells.range(access.range),
-                reads: access.reads && !own && !undefined && !self.is_other(access),
+                reads: access.reads && !own && !undefined && !self.is_previous_alternate(access),
                 writes: access.writes,
                 keeps: load(access, false) == LoadOp::Load && !undefined,
                 movable: !access.kind.is_attachment(),
@@ -266,7 +266,7 @@ impl<'a> DescribedFrame<'a> {
         let other: Vec<bool> = entry
             .uses
             .iter()
-            .map(|place| self.is_other(self.access(*place)))
+            .map(|place| self.is_previous_alternate(self.access(*place)))
             .collect();
         let takes_turns = other.iter().position(|other| *other);
         let swapchain = is_presented(&entry.resource);
@@ -290,7 +290,10 @@ impl<'a> DescribedFrame<'a> {
                 entry.resource.common().is_shared(),
                 "sparse, protected, or in memory that is shared or external",
             ),
-            (entry.missed.is_some(), entry.missed.unwrap_or_default()),
+            (
+                entry.unresolved_reason.is_some(),
+                entry.unresolved_reason.unwrap_or_default(),
+            ),
             (described_as.is_some(), described_as.unwrap_or_default()),
             (
                 was_read && anew && takes_turns.is_none(),
@@ -298,7 +301,7 @@ impl<'a> DescribedFrame<'a> {
             ),
         ];
         let outside = outside.into_iter().find(|(is_it, _)| *is_it).map(|(_, why)| why);
-        let missed = outside.filter(|why| entry.missed == Some(*why));
+        let missed = outside.filter(|why| entry.unresolved_reason == Some(*why));
         let outside = missed
             .map(|why| format!("not all of its accesses are known: {why}"))
             .or(outside.map(str::to_owned));
@@ -510,7 +513,7 @@ fn is_presented(resource: &Resource) -> bool {
 }
 
 /// Finds the alternating resources by comparison with the previous frame, then with the next one.
-fn take_turns(frames: ComparedFrames<'_>) -> BTreeMap<usize, usize> {
+fn find_alternating(frames: ComparedFrames<'_>) -> BTreeMap<usize, usize> {
     let now = frames.captured.first_uses();
     let mut all = BTreeMap::new();
     for other in [frames.before, frames.next].into_iter().flatten() {

@@ -108,7 +108,7 @@ pub(crate) struct FollowedContents {
 
 /// The next event that concerns the contents of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum NextEvent {
     Untouched,
     Read(ComparedFrame, usize),
     Replaced(ComparedFrame, usize, bool),
@@ -251,30 +251,40 @@ fn undefined_loads(uses: &[ContentUse], parts: &[Vec<usize>], count: usize, foun
 
 /// Finds the next frame's use of the contents that the captured one leaves, and the loads and stores whose results nothing reads.
 fn unread_results(uses: &[ContentUse], parts: &[Vec<usize>], count: usize, found: &mut FollowedContents) {
-    let mut fates = vec![Fate::Untouched; count];
+    let mut next_events = vec![NextEvent::Untouched; count];
     let mut is_next_known = false;
     for pass in passes(uses).rev() {
         let frame = uses[pass.start].frame;
         if frame <= ComparedFrame::Captured && !is_next_known {
             is_next_known = true;
-            found.next = next_use(uses, parts, &fates);
+            found.next = next_use(uses, parts, &next_events);
         }
         if frame == ComparedFrame::Captured {
             for index in pass.clone() {
-                judge(&uses[index], &parts[index], &uses[pass.clone()], &fates, found);
+                judge(
+                    &uses[index],
+                    &parts[index],
+                    &uses[pass.clone()],
+                    &next_events,
+                    found,
+                );
             }
         }
         for index in pass.clone() {
             let one = &uses[index];
             let assumed = one.effect == Effect::MayReplace || frame == ComparedFrame::Repeated;
             if !matches!(one.effect, Effect::None | Effect::Updates) {
-                let fate = Fate::Replaced(frame, one.place.0, assumed);
-                parts[index].iter().for_each(|part| fates[*part] = fate);
+                let next_event = NextEvent::Replaced(frame, one.place.0, assumed);
+                parts[index]
+                    .iter()
+                    .for_each(|part| next_events[*part] = next_event);
             }
         }
         for index in pass.filter(|index| uses[*index].reads && !is_of_undefined(&uses[*index], found)) {
-            let fate = Fate::Read(frame, uses[index].place.0);
-            parts[index].iter().for_each(|part| fates[*part] = fate);
+            let next_event = NextEvent::Read(frame, uses[index].place.0);
+            parts[index]
+                .iter()
+                .for_each(|part| next_events[*part] = next_event);
         }
     }
 }
@@ -285,15 +295,15 @@ fn is_of_undefined(one: &ContentUse, found: &FollowedContents) -> bool {
 }
 
 /// Returns the next frame's use of the contents that the captured one wrote.
-fn next_use(uses: &[ContentUse], parts: &[Vec<usize>], fates: &[Fate]) -> NextUse {
+fn next_use(uses: &[ContentUse], parts: &[Vec<usize>], next_events: &[NextEvent]) -> NextUse {
     let written = uses.iter().zip(parts).filter(|(one, _)| {
         one.frame == ComparedFrame::Captured && !matches!(one.effect, Effect::None | Effect::Discards)
     });
     let (mut first, mut is_known) = (None, true);
     for part in written.flat_map(|(_, parts)| parts) {
-        match fates[*part] {
-            Fate::Read(ComparedFrame::Next, pass) => return NextUse::Reads(pass),
-            Fate::Replaced(ComparedFrame::Next, pass, false) => {
+        match next_events[*part] {
+            NextEvent::Read(ComparedFrame::Next, pass) => return NextUse::Reads(pass),
+            NextEvent::Replaced(ComparedFrame::Next, pass, false) => {
                 first = Some(first.map_or(pass, |first: usize| first.min(pass)));
             }
             _ => is_known = false,
@@ -309,21 +319,21 @@ fn judge(
     one: &ContentUse,
     parts: &[usize],
     pass: &[ContentUse],
-    fates: &[Fate],
+    next_events: &[NextEvent],
     found: &mut FollowedContents,
 ) {
     // Of parts that several passes replace, the first one; `None` if any is read, or not used again.
     let mut replaced: Option<(ComparedFrame, usize, bool)> = None;
     let mut is_dead = !parts.is_empty();
     for part in parts {
-        match fates[*part] {
-            Fate::Replaced(frame, by, assumed) => {
+        match next_events[*part] {
+            NextEvent::Replaced(frame, by, assumed) => {
                 let (first, was_assumed) =
                     replaced.map_or(((frame, by), false), |one| ((one.0, one.1), one.2));
                 let first = first.min((frame, by));
                 replaced = Some((first.0, first.1, assumed || was_assumed));
             }
-            Fate::Untouched | Fate::Read(..) => is_dead = false,
+            NextEvent::Untouched | NextEvent::Read(..) => is_dead = false,
         }
     }
     let replaced = replaced.filter(|_| is_dead);

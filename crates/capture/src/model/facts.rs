@@ -47,7 +47,7 @@ impl DescribedFrame<'_> {
             device: origin.device.clone(),
             api_version: numbers.join("."),
             frame: frame.number,
-            border: origin.border,
+            border: origin.boundary,
             choice: origin.choice.clone(),
             compared: frames.next.is_some(),
             wasted: self.wasted(frames, origin),
@@ -67,7 +67,7 @@ impl DescribedFrame<'_> {
     fn unresolved(&self, frame: &Submits, origin: &Origin) -> Vec<UnresolvedAccesses> {
         let mut all: BTreeMap<UnresolvedKind, (UnresolvedAccesses, HashMap<usize, u64>)> = BTreeMap::new();
         for (flat, first) in frame.flats().zip(&self.first_pass) {
-            for (pass, missed) in &flat.missed {
+            for (pass, missed) in &flat.unresolved {
                 let (one, resources) = all.entry(missed.kind).or_default();
                 (one.kind, one.count) = (missed.kind, one.count + 1);
                 one.passes.extend(pass.map(|pass| (first + pass) as u32));
@@ -269,7 +269,7 @@ impl Readers {
             unresolved: Vec::new(),
             any: false,
         };
-        for (_, missed) in flats.flat_map(|flat| &flat.missed) {
+        for (_, missed) in flats.flat_map(|flat| &flat.unresolved) {
             // Addresses only refer to buffers.
             let is_anything = missed.resources.is_empty() && missed.kind != UnresolvedKind::DeviceAddress;
             readers.any |= is_anything;

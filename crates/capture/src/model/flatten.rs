@@ -49,7 +49,7 @@ pub(crate) struct Flat {
     pub(crate) passes: Vec<Pass>,
     pub(crate) commands: Vec<Command>,
     /// Accesses that were not followed, each with the index of its pass; `None` outside of passes.
-    pub(crate) missed: Vec<(Option<usize>, UnresolvedAccess)>,
+    pub(crate) unresolved: Vec<(Option<usize>, UnresolvedAccess)>,
     /// The ranges that layout transitions from UNDEFINED discard, each with the number of passes before it.
     discards: Vec<(usize, Resource, SubresourceRange)>,
     instances: usize,
@@ -277,7 +277,7 @@ impl<'a> Walker<'a> {
 
     fn miss(&mut self, missed: UnresolvedAccess) {
         self.note(|facts| facts.has_side_effects = true);
-        self.flat.missed.push((self.open, missed));
+        self.flat.unresolved.push((self.open, missed));
     }
 
     fn open_pass(&mut self, kind: PassKind) -> &mut Pass {
@@ -367,9 +367,9 @@ impl<'a> Walker<'a> {
 
     /// Adds the accesses of a draw or dispatch, through the bound sets and to the buffers that it fetches from.
     fn run_shaders(&mut self, one: &Recorded, shaded: &ShaderCommand, inputs: &DispatchInputs) {
-        let key = shaded.using.key();
+        let key = shaded.state.key();
         let known = self.shaders.get(&key).cloned();
-        let found = known.unwrap_or_else(|| Rc::new(ShaderUse::of(&shaded.using, one.call)));
+        let found = known.unwrap_or_else(|| Rc::new(ShaderUse::of(&shaded.state, one.call)));
         self.shaders.insert(key.clone(), found.clone());
         let mut accesses = shaded.fetches.clone();
         accesses
@@ -382,9 +382,9 @@ impl<'a> Walker<'a> {
         }));
         let recorded = self.recorded(&accesses);
         self.command(one, CommandEffect::Access(recorded));
-        found.missed.iter().for_each(|missed| self.unresolved(missed));
+        found.unresolved.iter().for_each(|missed| self.unresolved(missed));
         if self.open.is_some() && self.used.insert(key) {
-            let (accesses, missed) = (&found.accesses, &found.missed);
+            let (accesses, missed) = (&found.accesses, &found.unresolved);
             missed.iter().for_each(|missed| self.miss(missed.clone()));
             accesses.iter().for_each(|one| self.access(one.access.clone()));
         }

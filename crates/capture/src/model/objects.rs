@@ -28,7 +28,7 @@ pub(crate) struct Allocation {
 
 /// The memory that a resource is bound to.
 #[derive(Clone, Debug)]
-struct Bound {
+struct BoundMemory {
     allocation: Arc<Allocation>,
     offset: u64,
     size: u64,
@@ -36,11 +36,11 @@ struct Bound {
 
 /// The common properties of images and buffers.
 #[derive(Debug, Default)]
-pub(crate) struct Common {
+pub(crate) struct CommonProperties {
     /// Position in the order of creation, from 1, which gives unnamed objects stable names.
     pub(crate) number: u64,
     name: Mutex<String>,
-    bound: Mutex<Option<Bound>>,
+    bound: Mutex<Option<BoundMemory>>,
     /// True for external, sparse or protected memory.
     pub(crate) shared: AtomicBool,
     pub(crate) sharing_mode: vk::SharingMode,
@@ -75,12 +75,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Common {
-    pub(crate) fn new(number: u64, sharing_mode: vk::SharingMode) -> Common {
-        Common {
+impl CommonProperties {
+    pub(crate) fn new(number: u64, sharing_mode: vk::SharingMode) -> CommonProperties {
+        CommonProperties {
             number,
             sharing_mode,
-            ..Common::default()
+            ..CommonProperties::default()
         }
     }
 
@@ -93,7 +93,7 @@ impl Common {
     }
 
     pub(crate) fn bind(&self, allocation: Arc<Allocation>, offset: u64, size: u64) {
-        *lock(&self.bound) = Some(Bound {
+        *lock(&self.bound) = Some(BoundMemory {
             allocation,
             offset,
             size,
@@ -125,7 +125,7 @@ impl Common {
 /// An image.
 #[derive(Debug)]
 pub(crate) struct Image {
-    pub(crate) common: Common,
+    pub(crate) common: CommonProperties,
     pub(crate) desc: ImageDesc,
     pub(crate) extent: vk::Extent3D,
     pub(crate) linear: bool,
@@ -174,7 +174,7 @@ impl Image {
             | F::BLOCK_TEXEL_VIEW_COMPATIBLE
             | F::EXTENDED_USAGE
             | F::ALIAS;
-        let common = Common::new(number, info.sharing_mode);
+        let common = CommonProperties::new(number, info.sharing_mode);
         let sparse = F::SPARSE_BINDING | F::SPARSE_RESIDENCY | F::SPARSE_ALIASED | F::PROTECTED;
         common
             .shared
@@ -201,7 +201,7 @@ impl Image {
     /// Describes an image of a swapchain.
     pub(crate) fn of_swapchain(number: u64, desc: ImageDesc, sharing_mode: vk::SharingMode) -> Image {
         Image {
-            common: Common::new(number, sharing_mode),
+            common: CommonProperties::new(number, sharing_mode),
             desc,
             extent: desc.extent.resolve(vk::Extent2D::default()),
             linear: false,
@@ -292,13 +292,13 @@ impl Image {
 /// A buffer.
 #[derive(Debug)]
 pub(crate) struct Buffer {
-    pub(crate) common: Common,
+    pub(crate) common: CommonProperties,
     pub(crate) desc: BufferDesc,
 }
 
 impl Buffer {
     pub(crate) fn new(number: u64, info: &vk::BufferCreateInfo<'_>) -> Buffer {
-        let common = Common::new(number, info.sharing_mode);
+        let common = CommonProperties::new(number, info.sharing_mode);
         common.shared.store(!info.flags.is_empty(), Ordering::Relaxed);
         Buffer {
             common,
@@ -387,7 +387,7 @@ impl Resource {
         blocks * u64::from(image.desc.array_layers) * samples * u64::from(block.bytes)
     }
 
-    pub(crate) fn common(&self) -> &Common {
+    pub(crate) fn common(&self) -> &CommonProperties {
         match self {
             Resource::Image(image) => &image.common,
             Resource::Buffer(buffer) => &buffer.common,

@@ -22,7 +22,7 @@ pub(crate) struct Pipeline {
     /// The pipeline libraries that the pipeline is linked from.
     pub(crate) libraries: Vec<Arc<Pipeline>>,
     /// True for shader objects, each bound to its stage.
-    pub(crate) objects: bool,
+    pub(crate) is_shader_objects: bool,
     /// The vertex bindings: binding, stride, and whether it advances per instance.
     pub(crate) vertex: Vec<(u32, u32, bool)>,
     /// True if commands set the vertex bindings.
@@ -60,19 +60,19 @@ impl Pipeline {
     ) -> Pipeline {
         let others = bound
             .iter()
-            .filter(|bound| bound.objects)
+            .filter(|bound| bound.is_shader_objects)
             .flat_map(|bound| &bound.libraries);
         let others = others.filter(|other| other.stages.iter().all(|one| one.stage != stage));
         Pipeline {
             libraries: others.cloned().chain(shader).collect(),
-            objects: true,
+            is_shader_objects: true,
             ..Pipeline::default()
         }
     }
 
     /// Returns true if commands set the vertex bindings, because of dynamic state or shader objects.
     pub(crate) fn takes_vertex_input(&self) -> bool {
-        self.objects
+        self.is_shader_objects
             || self.has_dynamic_input
             || self.libraries.iter().any(|library| library.takes_vertex_input())
     }

@@ -49,7 +49,7 @@ pub(crate) struct ShaderState {
     pub(crate) pipeline: Option<Arc<Pipeline>>,
     pub(crate) sets: BoundSets,
     /// True if descriptor buffers replace sets.
-    pub(crate) buffers: bool,
+    pub(crate) uses_descriptor_buffers: bool,
 }
 
 impl ShaderState {
@@ -69,7 +69,7 @@ impl ShaderState {
             .into_iter()
             .chain(offsets)
         });
-        [usize::from(self.buffers), pipeline.unwrap_or(0)]
+        [usize::from(self.uses_descriptor_buffers), pipeline.unwrap_or(0)]
             .into_iter()
             .chain(sets)
             .collect()
@@ -79,7 +79,7 @@ impl ShaderState {
 /// A draw or a dispatch.
 #[derive(Debug)]
 pub(crate) struct ShaderCommand {
-    pub(crate) using: Arc<ShaderState>,
+    pub(crate) state: Arc<ShaderState>,
     /// Vertex, index and indirect buffers.
     pub(crate) fetches: Vec<FollowedAccess>,
     /// True if it is possible that no shader runs, because the command's parameters or its condition are in a buffer.
@@ -173,39 +173,39 @@ pub(crate) struct BoundState {
     pub(crate) pipeline: Option<Arc<Pipeline>>,
     pub(crate) sets: BoundSets,
     /// True if descriptor buffers replace sets.
-    pub(crate) buffers: bool,
+    pub(crate) uses_descriptor_buffers: bool,
     /// A snapshot of the state, which commands share until the state changes.
-    using: Option<Arc<ShaderState>>,
+    snapshot: Option<Arc<ShaderState>>,
     /// The last states that were created for commands, newest first, because many programs alternate between a few states.
     recent: Vec<Arc<ShaderState>>,
     changed: bool,
 }
 
 impl BoundState {
-    fn using(&mut self) -> Arc<ShaderState> {
+    fn snapshot(&mut self) -> Arc<ShaderState> {
         /// Maximum number of recent states.
         const MAX: usize = 4;
-        if let Some(using) = &self.using {
-            return using.clone();
+        if let Some(snapshot) = &self.snapshot {
+            return snapshot.clone();
         }
         let pipeline = self.pipeline.as_ref().map(Arc::as_ptr);
         let is_same = |known: &&Arc<ShaderState>| {
             known.pipeline.as_ref().map(Arc::as_ptr) == pipeline
-                && known.buffers == self.buffers
+                && known.uses_descriptor_buffers == self.uses_descriptor_buffers
                 && known.sets.are_same(&self.sets)
         };
-        let using = self.recent.iter().find(is_same).cloned().unwrap_or_else(|| {
+        let snapshot = self.recent.iter().find(is_same).cloned().unwrap_or_else(|| {
             let new = Arc::new(ShaderState {
                 pipeline: self.pipeline.clone(),
                 sets: self.sets.clone(),
-                buffers: self.buffers,
+                uses_descriptor_buffers: self.uses_descriptor_buffers,
             });
             self.recent.truncate(MAX - 1);
             self.recent.insert(0, new.clone());
             new
         });
-        self.using = Some(using.clone());
-        using
+        self.snapshot = Some(snapshot.clone());
+        snapshot
     }
 }
 
@@ -220,7 +220,7 @@ pub(crate) struct Recording {
     bound: [BoundState; 2],
     push_constants: PushConstants,
     /// A snapshot of the push constants, which dispatches share until the constants change.
-    pushed: Option<PushedWords>,
+    pushed_words: Option<PushedWords>,
     vertices: BTreeMap<u32, (BufferRange, Option<u32>)>,
     /// The vertex bindings that commands set, in place of those of a pipeline: binding, stride, and whether it advances per instance.
     vertex_input: Vec<(u32, u32, bool)>,
@@ -239,7 +239,7 @@ pub(crate) struct Recording {
     /// The number of timestamps of the last finished recording.
     pub(crate) timestamps: u32,
     /// The commands of the last finished recording.
-    pub(crate) ended: Arc<RecordedList>,
+    pub(crate) finished: Arc<RecordedList>,
 }
 
 /// Returns the index of a bind point in [`Recording::bound`]; `None` for other bind points, such as ray tracing.
@@ -310,7 +310,7 @@ impl Recording {
     pub(crate) fn bind(&mut self, point: usize, change: impl FnOnce(&mut BoundState)) {
         let bound = &mut self.bound[point];
         change(bound);
-        (bound.changed, bound.using) = (true, None);
+        (bound.changed, bound.snapshot) = (true, None);
     }
 
     pub(crate) fn bind_vertices(&mut self, binding: u32, range: Option<BufferRange>, stride: Option<u32>) {
@@ -339,14 +339,14 @@ impl Recording {
     /// Updates push constants.
     pub(crate) fn push_constants(&mut self, stages: vk::ShaderStageFlags, offset: u32, bytes: &[u8]) {
         self.push_constants.push(stages, offset, bytes);
-        self.pushed = None;
+        self.pushed_words = None;
     }
 
     /// Executes secondary command buffers, which leave push constants undefined.
     pub(crate) fn execute(&mut self, all: Vec<(String, Arc<RecordedList>)>) {
         // Executing secondary command buffers leaves push constants undefined.
         self.push_constants.clear();
-        self.pushed = None;
+        self.pushed_words = None;
         self.push(Op::Execute(self.is_conditional, all));
     }
 
@@ -372,10 +372,10 @@ impl Recording {
         // The next draw may be one that certainly runs.
         bound.changed &= is_conditional;
         if let Some(last) = self.last_draw.filter(|_| !is_new) {
-            return self.draw_too(last, fetches, counts);
+            return self.merge_draw(last, fetches, counts);
         }
         let shaded = ShaderCommand {
-            using: bound.using(),
+            state: bound.snapshot(),
             fetches,
             is_conditional,
         };
@@ -383,7 +383,7 @@ impl Recording {
     }
 
     /// Adds the fetches and counts of a draw to an earlier one with the same bindings; joins adjacent ranges.
-    fn draw_too(&mut self, draw: ListPosition, fetches: Vec<FollowedAccess>, counts: DrawCounts) {
+    fn merge_draw(&mut self, draw: ListPosition, fetches: Vec<FollowedAccess>, counts: DrawCounts) {
         /// Number of most recent ranges that are searched for one to extend; several, because draws alternate between a few buffers.
         const LAST: usize = 8;
         /// Maximum number of ranges that are listed separately.
@@ -479,10 +479,10 @@ impl Recording {
     pub(crate) fn dispatch(&mut self, groups: Option<[u32; 3]>, parameters: Option<FollowedAccess>) {
         let bound = &mut self.bound[1];
         bound.changed = false;
-        let using = bound.using();
+        let state = bound.snapshot();
         let runs = groups.is_some_and(|groups| groups.iter().all(|count| *count > 0));
         let shaded = ShaderCommand {
-            using,
+            state,
             fetches: match parameters {
                 Some(access) => vec![FollowedAccess {
                     is_conditional: self.is_conditional,
@@ -492,7 +492,9 @@ impl Recording {
             },
             is_conditional: !runs || self.is_conditional,
         };
-        let pushed = self.pushed.get_or_insert_with(|| self.push_constants.words());
+        let pushed = self
+            .pushed_words
+            .get_or_insert_with(|| self.push_constants.words());
         let push_constants = pushed.clone();
         self.add(Op::Dispatch(
             shaded,
@@ -525,7 +527,7 @@ impl Recording {
             self.append(Op::Timestamp(stamp));
         }
         self.timestamps = timer.map_or(0, |timer| timer.count);
-        self.ended = Arc::new(std::mem::take(&mut self.ops));
+        self.finished = Arc::new(std::mem::take(&mut self.ops));
     }
 }
 
@@ -544,10 +546,10 @@ fn is_part(op: &Op) -> bool {
 }
 
 /// Returns true if secondary command buffers, or those that they run (`VK_EXT_nested_command_buffer`), suspend or resume rendering.
-fn have_parts(all: &[(String, Arc<RecordedList>)]) -> bool {
+fn have_suspended_parts(all: &[(String, Arc<RecordedList>)]) -> bool {
     let mut ops = all.iter().flat_map(|(_, ops)| ops.iter());
     ops.any(|one| match &one.op {
-        Op::Execute(_, nested) => have_parts(nested),
+        Op::Execute(_, nested) => have_suspended_parts(nested),
         op => is_part(op),
     })
 }
@@ -558,7 +560,7 @@ fn timed(op: &Op) -> Option<TimedCommand> {
         Op::BeginPass(_) => TimedCommand::Begin { is_part: is_part(op) },
         Op::EndPass => TimedCommand::End,
         Op::Synchronization(_) => TimedCommand::Boundary,
-        Op::Execute(_, all) if have_parts(all) => TimedCommand::Unmeasurable,
+        Op::Execute(_, all) if have_suspended_parts(all) => TimedCommand::Unmeasurable,
         Op::Execute(..) | Op::Dispatch(..) | Op::Transfer(_) => TimedCommand::Work,
         Op::Unresolved(UnresolvedKind::UnknownObject | UnresolvedKind::Video) => TimedCommand::Unmeasurable,
         _ => return None,

@@ -49,7 +49,7 @@ impl RenderPass {
             let used = subpass
                 .colors
                 .iter()
-                .chain(&subpass.depth)
+                .chain(&subpass.depth_stencil)
                 .chain(&subpass.inputs)
                 .chain(resolves);
             let attachments = self.attachments_of(subpass, views, clears, &loaded);
@@ -116,7 +116,7 @@ impl RenderPass {
     /// Makes stencil a separate attachment if it has its own layouts.
     fn split_stencil(&self, instance: &mut recording::RenderPassInstance, views: &mut Vec<Arc<View>>) {
         use vk::ImageAspectFlags as Aspects;
-        for (index, [initial, last]) in &self.0.stencils {
+        for (index, [initial, last]) in &self.0.stencil_layouts {
             let (Some(both), Some(view)) = (
                 instance.attachments.get_mut(*index as usize),
                 views.get(*index as usize).cloned(),
@@ -136,7 +136,10 @@ impl RenderPass {
             views.push(view);
             for (subpass, described) in instance.subpasses.iter_mut().zip(&self.0.subpasses) {
                 let layout = |used: &AttachmentUse| {
-                    let known = described.stencils.iter().find(|one| one.0 == used.attachment);
+                    let known = described
+                        .stencil_layouts
+                        .iter()
+                        .find(|one| one.0 == used.attachment);
                     known.map_or(used.layout, |one| one.1)
                 };
                 let uses = subpass.uses.iter().filter(|one| one.attachment == *index);
@@ -183,7 +186,7 @@ impl RenderPass {
             .collect();
         all.extend(
             subpass
-                .depth
+                .depth_stencil
                 .iter()
                 .flat_map(|one| of(one, AccessKind::DepthStencilAttachment)),
         );
@@ -215,11 +218,14 @@ fn uses(subpass: &Subpass) -> Vec<AttachmentUse> {
         ..used(one, role)
     };
     let layout_of = |attachment: u32| {
-        let all = subpass.colors.iter().chain(&subpass.depth);
+        let all = subpass.colors.iter().chain(&subpass.depth_stencil);
         all.copied().find(|one| one.0 == attachment)
     };
     let colors = subpass.colors.iter().map(|one| used(one, Role::Color));
-    let depth = subpass.depth.iter().map(|one| used(one, Role::DepthStencil));
+    let depth = subpass
+        .depth_stencil
+        .iter()
+        .map(|one| used(one, Role::DepthStencil));
     let inputs = subpass.inputs.iter().map(|one| used(one, Role::Input));
     let sources = subpass
         .resolves

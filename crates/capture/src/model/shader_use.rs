@@ -22,7 +22,7 @@ pub(crate) struct UnresolvedAccess {
 #[derive(Debug, Default)]
 pub(crate) struct ShaderUse {
     pub(crate) accesses: Vec<ShaderAccess>,
-    pub(crate) missed: Vec<UnresolvedAccess>,
+    pub(crate) unresolved: Vec<UnresolvedAccess>,
     /// Image sizes and array lengths that guards of the shaders compare.
     values: Vec<(GuardValue, u32)>,
 }
@@ -41,7 +41,7 @@ impl ShaderUse {
     /// Collects the accesses of shaders through the bound descriptor sets, and the accesses that cannot be followed.
     pub(crate) fn of(using: &ShaderState, call: &str) -> ShaderUse {
         let mut found = ShaderUse::default();
-        if using.buffers {
+        if using.uses_descriptor_buffers {
             found.miss(UnresolvedKind::DescriptorBuffer, call.to_owned(), Vec::new());
         }
         let unseen = || Err("the layer has not seen the bound pipeline".to_owned());
@@ -97,7 +97,7 @@ impl ShaderUse {
     }
 
     fn miss(&mut self, kind: UnresolvedKind, what: String, resources: Vec<Resource>) {
-        self.missed.push(UnresolvedAccess {
+        self.unresolved.push(UnresolvedAccess {
             kind,
             what,
             resources,

@@ -44,7 +44,7 @@ pub(crate) struct Timer {
     /// True inside a render pass instance.
     is_inside: bool,
     /// True if no more timestamps can be written.
-    is_off: bool,
+    is_stopped: bool,
 }
 
 impl Timer {
@@ -54,7 +54,7 @@ impl Timer {
         let is_first = self.count == 0;
         match command {
             TimedCommand::Begin { is_part } => {
-                self.is_off |= is_part;
+                self.is_stopped |= is_part;
                 self.is_inside = true;
                 self.next().map(Mark::Before)
             }
@@ -66,7 +66,7 @@ impl Timer {
             TimedCommand::Work if is_first && !self.is_inside => self.next().map(Mark::Before),
             TimedCommand::Boundary | TimedCommand::Work => None,
             TimedCommand::Unmeasurable => {
-                self.is_off = true;
+                self.is_stopped = true;
                 None
             }
         }
@@ -78,7 +78,7 @@ impl Timer {
     }
 
     fn next(&mut self) -> Option<u32> {
-        let is_possible = !self.is_off && self.count < MAX_TIMESTAMPS;
+        let is_possible = !self.is_stopped && self.count < MAX_TIMESTAMPS;
         is_possible.then(|| {
             self.count += 1;
             self.count - 1

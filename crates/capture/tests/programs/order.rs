@@ -12,7 +12,7 @@ use tileheap_capture::settings;
 use tileheap_testkit::glsl::{Stage, compile};
 use tileheap_testkit::objects::{
     Objects, area, color_attachment, command_buffers, descriptor_set, framebuffer_info, image_info, record,
-    stage, view_info, whole,
+    stage, view_info, whole_image,
 };
 use tileheap_testkit::runnable;
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
@@ -175,7 +175,7 @@ impl Rig {
             .dst_access_mask(dst.1)
             .new_layout(new)
             .image(self.image)
-            .subresource_range(whole(vk::ImageAspectFlags::COLOR));
+            .subresource_range(whole_image(vk::ImageAspectFlags::COLOR));
         let barriers = [barrier];
         let info = vk::DependencyInfo::default().image_memory_barriers(&barriers);
         // SAFETY: As above.
@@ -247,7 +247,7 @@ impl Rig {
                 .old_layout(vk::ImageLayout::PREINITIALIZED)
                 .new_layout(source)
                 .image(image)
-                .subresource_range(whole(vk::ImageAspectFlags::COLOR));
+                .subresource_range(whole_image(vk::ImageAspectFlags::COLOR));
             let barriers = [barrier];
             let info = vk::DependencyInfo::default().image_memory_barriers(&barriers);
             // SAFETY: As above.

@@ -2,16 +2,16 @@
 
 use tileheap_textures::replay::Distribution;
 
-use super::play::Played;
+use super::replay::ReplayResult;
 use super::run::Report;
 use crate::documents::{self, Policy, Reloads, Replay};
 
 /// Returns a document with the results of each policy: bytes, hits and arena ends per frame.
-pub(crate) fn document(played: &Played) -> Replay {
-    let Played {
+pub(crate) fn document(played: &ReplayResult) -> Replay {
+    let ReplayResult {
         reports, lower_bound, ..
     } = played;
-    let levels = |levels: Distribution| documents::Levels {
+    let levels = |levels: Distribution| documents::TrafficStatistics {
         mean: levels.mean.0,
         p99: levels.p99.0,
         max: levels.max.0,
@@ -43,7 +43,7 @@ pub(crate) fn document(played: &Played) -> Replay {
             nanoseconds_per_request: report.nanoseconds,
             frame_bytes: report.traffic.clone(),
             frame_hits: report.hits.clone(),
-            arena_ends: report.walls.clone(),
+            arena_ends: report.arena_ends.clone(),
         }
     };
     let first = reports.first();

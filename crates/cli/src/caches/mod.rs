@@ -2,7 +2,7 @@
 
 pub(crate) mod document;
 pub(crate) mod options;
-pub(crate) mod play;
+pub(crate) mod replay;
 
 mod run;
 mod trace;

@@ -20,8 +20,8 @@ pub(super) struct Run {
     uses: Vec<u64>,
     hits: Vec<u64>,
     /// The current end of each arena.
-    walls: Vec<u64>,
-    wall_history: Vec<Vec<u64>>,
+    arena_ends: Vec<u64>,
+    arena_end_history: Vec<Vec<u64>>,
 }
 
 /// The results of a policy.
@@ -36,7 +36,7 @@ pub(crate) struct Report {
     pub(crate) uses: Vec<u64>,
     pub(crate) hits: Vec<u64>,
     /// The end of each arena per frame; empty for policies without arenas.
-    pub(crate) walls: Vec<Vec<u64>>,
+    pub(crate) arena_ends: Vec<Vec<u64>>,
 }
 
 impl Run {
@@ -53,20 +53,20 @@ impl Run {
             nanoseconds: 0.0,
             uses: Vec::new(),
             hits: Vec::new(),
-            walls: Vec::new(),
-            wall_history: Vec::new(),
+            arena_ends: Vec::new(),
+            arena_end_history: Vec::new(),
         })
     }
 
     pub(super) fn play(&mut self, entry: TraceEntry) -> Result<()> {
-        let walls = &mut self.walls;
+        let arena_ends = &mut self.arena_ends;
         let played = self.replay.play_with(entry, |event| {
             if let CacheEvent::Walls { arena, end, .. } = *event {
                 let arena = arena as usize;
-                if walls.len() <= arena {
-                    walls.resize(arena + 1, 0);
+                if arena_ends.len() <= arena {
+                    arena_ends.resize(arena + 1, 0);
                 }
-                walls[arena] = end.0;
+                arena_ends[arena] = end.0;
             }
         });
         played.map_err(|error| Error::new(error.to_string()))?;
@@ -74,8 +74,8 @@ impl Run {
             let frame = self.replay.last_frame();
             self.uses.push(frame.uses);
             self.hits.push(frame.hits);
-            if !self.walls.is_empty() {
-                self.wall_history.push(self.walls.clone());
+            if !self.arena_ends.is_empty() {
+                self.arena_end_history.push(self.arena_ends.clone());
             }
         }
         Ok(())
@@ -118,7 +118,7 @@ impl Run {
             uses: self.uses,
             hits: self.hits,
             summary: self.replay.finish(),
-            walls: self.wall_history,
+            arena_ends: self.arena_end_history,
         }
     }
 }

@@ -102,7 +102,7 @@ impl CaptureReport {
             all.map(|(_, moved)| moved.now).sum()
         };
         let hidden = overlap::hidden_by_async_compute(frame, of_pass);
-        let mut stays = staying(plan, capture, &traffic);
+        let mut stays = remaining_traffic(plan, capture, &traffic);
         let required = stays.iter().filter(|one| one.is_required);
         let required_bytes = required.map(|one| one.bytes).sum();
         stays.truncate(MAX_REASONS);
@@ -131,7 +131,7 @@ impl CaptureReport {
                 ),
             },
             facts: facts(frame, capture),
-            limits: not_known(frame, capture, cannot_run),
+            limits: limitations(frame, capture, cannot_run),
         })
     }
 }
@@ -220,7 +220,7 @@ fn verdict(
 }
 
 /// Returns the traffic that stays in memory despite the changes, by reason, in descending order of bytes.
-fn staying(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<RemainingTraffic> {
+fn remaining_traffic(plan: &Plan, capture: &Capture, traffic: &Traffic) -> Vec<RemainingTraffic> {
     let frame = plan.described();
     let mut of_resource: BTreeMap<ResourceId, u64> = BTreeMap::new();
     for ((_, id), moved) in traffic {
@@ -276,7 +276,7 @@ fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> (&'static st
             false,
         ),
         PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => {
-            (not_tile(why), matches!(why, OffChipReason::History))
+            (why_not_in_tile_memory(why), matches!(why, OffChipReason::History))
         }
         PlacementReason::Tile { .. } => (
             "leave tile memory for part of the frame to make room for resources that save more, or are loaded into or stored from it",
@@ -287,7 +287,7 @@ fn why_in_memory(plan: &Plan, capture: &Capture, id: ResourceId) -> (&'static st
 }
 
 /// Returns the reason why resources are not in tile memory, in terms of Vulkan, as the end of a sentence.
-fn not_tile(why: OffChipReason) -> &'static str {
+fn why_not_in_tile_memory(why: OffChipReason) -> &'static str {
     match why {
         OffChipReason::NoTileHeap => "could be in tile memory, which this device does not have",
         OffChipReason::History => "are read again by the next frame",
@@ -422,7 +422,7 @@ fn which_frame(capture: &Capture) -> String {
 }
 
 /// Returns sentences about everything that the device cannot run, or that was not followed, checked or measured.
-fn not_known(frame: &Frame, capture: &Capture, cannot_run: &[String]) -> Vec<String> {
+fn limitations(frame: &Frame, capture: &Capture, cannot_run: &[String]) -> Vec<String> {
     let mut all: Vec<String> = cannot_run
         .iter()
         .map(|broken| format!("The device cannot run this frame as it is: {broken}."))

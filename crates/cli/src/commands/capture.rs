@@ -18,7 +18,7 @@ use crate::frames::advice::with_advice;
 use crate::frames::arrange::{ArrangeOptions, Limits};
 use crate::frames::plan::{FrameArguments, FrameOptions};
 use crate::input::{read_text, shown};
-use crate::layered::{CAPTURE, absolute, status_of, wait};
+use crate::layers::{CAPTURE, absolute, status_of, wait};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::report::chart::Chart;
@@ -208,7 +208,7 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec
     let search = ArrangeOptions::best(arguments.limits.clone());
     let best = search.arrange(options, &imported, &described)?;
     let best = best.expect("a search was requested");
-    let ignored = options.ignored(&imported.frame)?;
+    let ignored = options.ignored_rules(&imported.frame)?;
     let report = CaptureReport::new(&described, &best, &capture, &arguments.limits, &ignored)?;
     Output::stdout().write_report(&report.text())?;
     let value = serde_json::to_value(&report).map_err(|error| named(&error))?;

@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     arguments.limits.require(arguments.best)?;
     let text = read_text(&arguments.frame, "frame")?;
     let plan_text = read_text(&arguments.plan, "plan")?;
-    if certificates::is_one(&plan_text) {
+    if certificates::is_certificate(&plan_text) {
         let (table, problem) = pack::read(&arguments.frame, &text, None)?;
         let valid = certificates::check(&arguments.plan, &plan_text, &table, &problem)?;
         return Output::stdout().write(&valid);

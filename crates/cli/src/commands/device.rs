@@ -47,7 +47,7 @@ fn in_words(device: &EnumeratedDevice) -> Result<String> {
         kind(device.kind),
         version(support)
     );
-    if support.missing().is_empty() {
+    if support.missing_requirements().is_empty() {
         let emulated = support
             .emulator()
             .map(|emulator| format!(" (emulated by {emulator})"));
@@ -58,7 +58,7 @@ fn in_words(device: &EnumeratedDevice) -> Result<String> {
         return Ok(text);
     }
     text += "\nMissing for tile memory\n";
-    for missing in support.missing() {
+    for missing in support.missing_requirements() {
         text += &format!("  {missing}\n");
     }
     text += "  Frames use ordinary memory on this device; `tileheap plan` shows what a device with tile memory would save.\n";
@@ -73,9 +73,13 @@ fn in_json(device: &EnumeratedDevice) -> Result<Value> {
     };
     let profile: Value = serde_json::from_str(&support.profile().to_json())
         .map_err(|error| Error::of("the profile as JSON", error))?;
-    let missing: Vec<String> = support.missing().iter().map(ToString::to_string).collect();
+    let missing: Vec<String> = support
+        .missing_requirements()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     let offers: Vec<String> = support
-        .offers()
+        .offered_capabilities()
         .iter_names()
         .map(|(name, _)| name.to_ascii_lowercase())
         .collect();

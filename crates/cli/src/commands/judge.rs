@@ -14,7 +14,7 @@ use crate::error::{Error, NEGATIVE_ANSWER, Result};
 use crate::input::{read_bytes, shown};
 use crate::networks::judged;
 use crate::output::Output;
-use crate::report::svg::{self, Ground};
+use crate::report::svg::{self, Background};
 use crate::report::tensors;
 use crate::values::counted;
 
@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             .file_stem()
             .map_or("plan".into(), |name| name.to_string_lossy());
         let chart = tensors::chart(&judged::document(&name, &judged));
-        Output::to(Some(file.clone())).write(&svg::draw(&[chart], Ground::Viewer))?;
+        Output::to(Some(file.clone())).write(&svg::draw(&[chart], Background::Viewer))?;
     }
     let output = Output::to(arguments.output.clone());
     if arguments.json {

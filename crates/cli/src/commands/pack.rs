@@ -83,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         return Err(Error::usage("--select needs --capacity and a column `weight`"));
     }
     let start = Instant::now();
-    let outcome = watched(arguments, |budget, watch| {
+    let outcome = run_search(arguments, |budget, watch| {
         solve(arguments, &table, &problem, budget, watch)
     });
     let took = start.elapsed();
@@ -126,7 +126,7 @@ fn run_pools(arguments: &Arguments, text: &str) -> Result<()> {
     }
     let problem = pools::read(&arguments.file, text)?;
     let start = Instant::now();
-    let answer = watched(arguments, |budget, watch| pools::pack(&problem, budget, watch));
+    let answer = run_search(arguments, |budget, watch| pools::pack(&problem, budget, watch));
     let took = start.elapsed();
     let json = format!("{:#}\n", pools::in_json(&problem, &answer, took));
     if let (Some(file), Some(_)) = (&arguments.output, &answer.packing) {
@@ -147,7 +147,7 @@ fn exit(is_packed: bool, verdict: Verdict) -> Result<()> {
 }
 
 /// Runs a search within the budgets, and shows its progress; Ctrl-C ends it with the best answer so far.
-fn watched<T>(arguments: &Arguments, search: impl FnOnce(Steps, ProgressCallback<'_>) -> T) -> T {
+fn run_search<T>(arguments: &Arguments, search: impl FnOnce(Steps, ProgressCallback<'_>) -> T) -> T {
     let shown = Progress::new("packing", 0);
     let stop = interrupt();
     stop.store(false, Ordering::Relaxed);

@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     let mut report = arranged.as_ref().map_or_else(String::new, ArrangedPlan::text);
     report += &plan.to_string();
-    let ignored = arguments.frame.options.ignored(&imported.frame)?;
+    let ignored = arguments.frame.options.ignored_rules(&imported.frame)?;
     append_list(&mut report, "Rules that the frame breaks on the device", &ignored);
     append_list(&mut report, "Guessed or ignored in the file", &imported.notes);
     if arguments.frame.options.sizes == Sizes::Profile {

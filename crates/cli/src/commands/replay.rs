@@ -9,12 +9,12 @@ use tileheap_textures::{Coherent, PolicyDesc};
 
 use crate::caches::document::document;
 use crate::caches::options::{Policies, parameters};
-use crate::caches::play::{Played, ReplayOptions, play};
+use crate::caches::replay::{ReplayOptions, ReplayResult, replay_trace};
 use crate::documents::{self, Replay};
 use crate::error::{Error, Result};
 use crate::output::Output;
 use crate::report::replay;
-use crate::report::svg::{self, Ground};
+use crate::report::svg::{self, Background};
 use crate::values::parse_bytes;
 
 /// Replay a trace of texture requests through a cache policy
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         seed: arguments.seed,
         lower_bound: arguments.lower_bound,
     };
-    let played = play(&arguments.trace, &options)?;
+    let played = replay_trace(&arguments.trace, &options)?;
     if let Some(folder) = &arguments.plot {
         write_plots(folder, &played)?;
     }
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// Writes `<trace>-<policy>.svg` for each policy.
-fn write_plots(folder: &Path, played: &Played) -> Result<()> {
+fn write_plots(folder: &Path, played: &ReplayResult) -> Result<()> {
     let failed =
         |path: &Path, error: std::io::Error| Error::cannot_write(path, &error, "another folder with --plot");
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
@@ -89,15 +89,15 @@ fn write_plots(folder: &Path, played: &Played) -> Result<()> {
             ..document.clone()
         };
         let path = folder.join(format!("{stem}-{}.svg", policy.policy.replace([':', '='], "-")));
-        std::fs::write(&path, svg::draw(&[replay::chart(&alone)], Ground::Viewer))
+        std::fs::write(&path, svg::draw(&[replay::chart(&alone)], Background::Viewer))
             .map_err(|error| failed(&path, error))?;
     }
     Ok(())
 }
 
 /// Returns the results as text: tables with a row for each policy.
-fn text(played: &Played) -> String {
-    let Played {
+fn text(played: &ReplayResult) -> String {
+    let ReplayResult {
         reports, lower_bound, ..
     } = played;
     let frames = reports.first().map_or(0, |report| report.summary.frames);

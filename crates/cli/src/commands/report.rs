@@ -19,7 +19,7 @@ use tileheap_textures::PolicyDesc;
 
 use crate::caches::document::document;
 use crate::caches::options::Policies;
-use crate::caches::play::{ReplayOptions, is_trace, play};
+use crate::caches::replay::{ReplayOptions, is_trace, replay_trace};
 use crate::documents::{self, Document, Replay, SweepResult, Tensors, Trace};
 use crate::error::{Error, Result};
 use crate::frames::advice::with_advice;
@@ -36,7 +36,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::report::chart::{Chart, share_scales};
 use crate::report::numbers::{Cell, Table};
-use crate::report::svg::{self, Ground};
+use crate::report::svg::{self, Background};
 use crate::report::sweep::{chart as sweep_chart, curves};
 use crate::report::{page, plan, replay, tensors, trace};
 use crate::values::{Sweep, parse_bytes};
@@ -131,13 +131,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut charts: Vec<Chart> = inputs.into_iter().map(|input| input.chart).collect();
     share_scales(&mut charts);
     if let Some(file) = &arguments.svg {
-        Output::to(Some(file.clone())).write(&svg::draw(&charts, Ground::Viewer))?;
+        Output::to(Some(file.clone())).write(&svg::draw(&charts, Background::Viewer))?;
     }
     if let Some(file) = &arguments.png {
         let ground = if arguments.dark {
-            Ground::Dark
+            Background::Dark
         } else {
-            Ground::Light
+            Background::Light
         };
         Output::to(Some(file.clone())).write_bytes(&svg::rasterize(&svg::draw(&charts, ground))?)?;
     }
@@ -245,7 +245,7 @@ fn played(arguments: &Arguments, path: &Path) -> Result<Input> {
         seed: 1,
         lower_bound: true,
     };
-    Ok(replay::chart(&document(&play(path, &options)?)).into())
+    Ok(replay::chart(&document(&replay_trace(path, &options)?)).into())
 }
 
 /// Plans a graph, or records of tensors, with every strategy.
@@ -273,7 +273,7 @@ fn planned(arguments: &Arguments, frame: &FrameArguments, text: &str) -> Result<
         Detail::Full => true,
         Detail::Plan => false,
     };
-    let mut notes = options.ignored(&imported.frame)?;
+    let mut notes = options.ignored_rules(&imported.frame)?;
     notes.extend(imported.notes.iter().cloned());
     if thorough {
         progress.set_message("searching for advice");
@@ -295,7 +295,7 @@ fn planned(arguments: &Arguments, frame: &FrameArguments, text: &str) -> Result<
     let heap = plan.profile.tile.map(|tile| tile.size);
     let around = |heap| match arranged {
         Some(_) => Sweep::Repeat(Bytes(0), Bytes(6_000_000)),
-        None => around(heap),
+        None => sweep_around(heap),
     };
     let range = arguments.sweep.or(heap.filter(|_| thorough).map(around));
     if let Some(over) = range {
@@ -317,7 +317,7 @@ fn planned(arguments: &Arguments, frame: &FrameArguments, text: &str) -> Result<
 }
 
 /// Returns a sweep from a quarter of a heap size to three times that size.
-fn around(heap: Bytes) -> Sweep {
+fn sweep_around(heap: Bytes) -> Sweep {
     Sweep::Heap(Bytes(heap.0 / 4), Bytes(heap.0.saturating_mul(3).max(1)))
 }
 

@@ -13,7 +13,7 @@ use tileheap_device::profile::{DeviceProfile, PRESETS};
 
 use crate::documents::{self, Document};
 use crate::error::{Error, NEGATIVE_ANSWER, Result};
-use crate::layered::{self, absolute, signal_of, wait};
+use crate::layers::{self, absolute, signal_of, wait};
 use crate::output::Output;
 use crate::report::messages::{CheckedMemory, Summary};
 use crate::values::{FailOn, named};
@@ -65,10 +65,10 @@ enum Layer {
 }
 
 impl Layer {
-    fn of_loader(self) -> &'static layered::Layer {
+    fn of_loader(self) -> &'static layers::Layer {
         match self {
-            Layer::Emulator => &layered::EMULATOR,
-            Layer::Aliasing => &layered::ALIASING,
+            Layer::Emulator => &layers::EMULATOR,
+            Layer::Aliasing => &layers::ALIASING,
         }
     }
 

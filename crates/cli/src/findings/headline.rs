@@ -18,7 +18,7 @@ pub(super) fn headline(finding: &Finding) -> String {
             "{earlier} wrote on queue family {from}, without a transfer of ownership to queue family {to}"
         )),
         Problem::Layout { is, expected } => {
-            let found = either(finding, ["is", "may be"]);
+            let found = by_certainty(finding, ["is", "may be"]);
             let (is, expected) = (layout(is), layout(expected));
             match finding.second.action {
                 Action::Transition => {
@@ -46,7 +46,7 @@ fn earlier(finding: &Finding) -> String {
 }
 
 /// Returns `certain`, or `possible` for a possible finding.
-fn either(finding: &Finding, [certain, possible]: [&'static str; 2]) -> &'static str {
+fn by_certainty(finding: &Finding, [certain, possible]: [&'static str; 2]) -> &'static str {
     match finding.verdict {
         Certainty::Possible => possible,
         _ => certain,
@@ -63,7 +63,7 @@ fn uses(finding: &Finding) -> &'static str {
     };
     match finding.problem {
         Problem::WrittenThrough => forms[0],
-        _ => either(finding, forms),
+        _ => by_certainty(finding, forms),
     }
 }
 
@@ -76,7 +76,7 @@ fn hazard(finding: &Finding, earlier: &str) -> String {
     let missing = missing(finding, Some(first));
     let is_alias = is_alias(finding);
     if let (Action::Transition, Action::Transition) = (first.action, second) {
-        let verb = either(finding, ["changes", "may change"]);
+        let verb = by_certainty(finding, ["changes", "may change"]);
         let did = if is_alias {
             format!("{earlier} changed that of another image in the same memory")
         } else {
@@ -93,7 +93,7 @@ fn hazard(finding: &Finding, earlier: &str) -> String {
         (Action::Acquire, _) => ["acquires", "may acquire"],
         (Action::Present, _) => ["presents", "may present"],
     };
-    let verb = either(finding, forms);
+    let verb = by_certainty(finding, forms);
     let object = if is_alias {
         shared_memory(finding, first, earlier)
     } else {

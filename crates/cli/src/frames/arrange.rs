@@ -95,13 +95,13 @@ impl Limits {
     }
 
     /// Returns true if any limit is set that only a search uses.
-    fn are_of_search(&self) -> bool {
+    fn has_search_limits(&self) -> bool {
         self.allow.is_some() || self.shaded.is_some() || self.time.is_some() || self.search_steps.is_some()
     }
 
     /// Fails if options that limit a search are given, but `search` is false.
     pub(crate) fn require(&self, search: bool) -> Result<()> {
-        let given = self.are_of_search() || self.repeat_cost.is_some();
+        let given = self.has_search_limits() || self.repeat_cost.is_some();
         match given && !search {
             true => Err(Error::usage(
                 "--allow, --shaded, --repeat-cost, --time and --search-steps limit a search: give --best",
@@ -253,7 +253,7 @@ impl ArrangeOptions {
 
     /// Fails if options that limit a search are given, but no search is requested. `--repeat-cost` is also allowed with a saved arrangement.
     pub(crate) fn require_search(&self) -> Result<()> {
-        let saved = self.arrangement.is_some() && !self.limits.are_of_search();
+        let saved = self.arrangement.is_some() && !self.limits.has_search_limits();
         self.limits.require(self.best || saved)
     }
 }

@@ -10,7 +10,7 @@ use crate::values::{percent, share};
 /// The reason why a resource is not divided into strips or, if its strips cost too much, their minimum number.
 fn cap_in_words(cap: &ResourceCap) -> String {
     match &cap.why {
-        CannotGroup::NothingInside => {
+        CannotGroup::NoInsideImage => {
             "it is used outside any sequence of passes that can run in strips".to_owned()
         }
         why => why.to_string(),

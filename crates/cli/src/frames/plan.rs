@@ -12,7 +12,7 @@ use tileheap::execute::ExecutedFrame;
 use tileheap::frame::import::{self, ImportedFrame};
 use tileheap::frame::weights::Weights;
 use tileheap::frame::{Frame, Persistence, ReachAssumptions, ResourceId};
-use tileheap::measure::{estimate, raw};
+use tileheap::measure::{estimate, estimate_unpadded};
 use tileheap::plan::{DEFAULT_BUDGET, Ladder, Plan, PlanOptions, ResidencyStrategy, WindowRule};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
@@ -153,7 +153,7 @@ impl FrameOptions {
     }
 
     /// The rules that a frame breaks on the device, if it is planned despite them (`--ignore-unsupported`); otherwise none.
-    pub(crate) fn ignored(&self, frame: &Frame) -> Result<Vec<String>> {
+    pub(crate) fn ignored_rules(&self, frame: &Frame) -> Result<Vec<String>> {
         if !self.ignore_unsupported {
             return Ok(Vec::new());
         }
@@ -203,7 +203,7 @@ impl FrameOptions {
                 };
                 let claims = of_parts(executed, &imported.claims);
                 let texel_bytes = of_parts(executed, &imported.raw_texel_bytes);
-                let needs = raw(frame, profile, &claims, &texel_bytes)?;
+                let needs = estimate_unpadded(frame, profile, &claims, &texel_bytes)?;
                 (needs, options)
             }
         };
@@ -278,7 +278,7 @@ pub(super) fn of_parts<T: Clone + Default>(executed: &ExecutedFrame, described: 
 }
 
 /// Maximum number of broken rules in a message.
-const TOLD: usize = 4;
+const MAX_LISTED_RULES: usize = 4;
 
 /// Fails if a frame breaks rules on a device; the error lists the first few of them, each with the first resource or pass that breaks it.
 fn reject_unsupported(frame: &Frame, profile: &DeviceProfile) -> Result<()> {
@@ -288,7 +288,10 @@ fn reject_unsupported(frame: &Frame, profile: &DeviceProfile) -> Result<()> {
     }
     let mut rules = BTreeSet::new();
     let first_of_rule = broken.iter().filter(|usage| rules.insert(usage.row));
-    let told: Vec<String> = first_of_rule.take(TOLD).map(ToString::to_string).collect();
+    let told: Vec<String> = first_of_rule
+        .take(MAX_LISTED_RULES)
+        .map(ToString::to_string)
+        .collect();
     let more = match broken.len() - told.len() {
         0 => String::new(),
         more => format!("; and {more} more violations, which --ignore-unsupported lists"),

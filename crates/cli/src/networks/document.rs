@@ -4,7 +4,7 @@ use tileheap_tensor::plan::Backing;
 
 use super::options::{Strategy, TensorOptions, is_pool};
 use super::plan::{Planned, Row};
-use crate::documents::{Compared, Memory, OnChip, Tensor, Tensors};
+use crate::documents::{Memory, OnChip, StrategyResult, Tensor, Tensors};
 
 pub(super) fn document(
     name: &str,
@@ -25,12 +25,12 @@ pub(super) fn document(
     let strategies = compared.iter().map(|(strategy, planned)| {
         let strategy = strategy.name().to_owned();
         match planned {
-            Ok(planned) => Compared::Planned {
+            Ok(planned) => StrategyResult::Planned {
                 strategy,
                 size: planned.size.0,
                 lower_bound: planned.bound.0,
             },
-            Err(error) => Compared::Failed {
+            Err(error) => StrategyResult::Failed {
                 strategy,
                 error: error.clone(),
             },

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::chart::Kind;
 use super::fields::{bytes, list, text as text_of};
-use super::shapes::{BOLD, DOCUMENT, END, Inks, PAGE, line, rect, text};
+use super::shapes::{BOLD, DOCUMENT, END, PAGE, Palette, line, rect, text};
 use super::words::{amount, cut};
 use crate::values::percent;
 
@@ -66,9 +66,9 @@ fn share(arranged: &Value, field: &str) -> String {
     format!("{} of traffic on chip, cap {}", shown(field), shown("cap"))
 }
 
-fn draw(out: &mut String, arranged: &Value, (left, right): (f64, f64), inks: &Inks) -> f64 {
+fn draw(out: &mut String, arranged: &Value, (left, right): (f64, f64), palette: &Palette) -> f64 {
     if let Some(sentence) = unchanged(arranged) {
-        text(out, (left, 14.0), inks.ink, "", &sentence);
+        text(out, (left, 14.0), palette.ink, "", &sentence);
         return HEAD;
     }
     let wide = (right - left - BETWEEN) / 2.0;
@@ -78,13 +78,13 @@ fn draw(out: &mut String, arranged: &Value, (left, right): (f64, f64), inks: &In
         ("Arranged", "share", "arrangement", left + wide + BETWEEN),
     ] {
         let at = |field: &str| x + wide * part(arranged, field);
-        text(out, (x, 14.0), inks.ink, BOLD, title);
-        text(out, (x + wide, 14.0), inks.ink, END, &share(arranged, field));
-        rect(out, (x, HEAD), (wide, BAR), inks.line);
-        rect(out, (x, HEAD), (at(field) - x, BAR), inks.accent);
+        text(out, (x, 14.0), palette.ink, BOLD, title);
+        text(out, (x + wide, 14.0), palette.ink, END, &share(arranged, field));
+        rect(out, (x, HEAD), (wide, BAR), palette.line);
+        rect(out, (x, HEAD), (at(field) - x, BAR), palette.accent);
         let (top, end) = ((at("cap"), HEAD - 2.0), (at("cap"), HEAD + BAR + 2.0));
-        line(out, top, end, inks.mark, "stroke-width=\"2\"");
-        bottom = bottom.max(draw_groups(out, &arranged[document], (x, wide), inks));
+        line(out, top, end, palette.mark, "stroke-width=\"2\"");
+        bottom = bottom.max(draw_groups(out, &arranged[document], (x, wide), palette));
     }
     let amount = |field: &str| amount(bytes(&arranged[field]));
     let note = format!(
@@ -100,18 +100,18 @@ fn draw(out: &mut String, arranged: &Value, (left, right): (f64, f64), inks: &In
         },
         arranged["shaded"].as_f64().unwrap_or(1.0),
     );
-    text(out, (left, bottom + 14.0), inks.soft, "", &note);
+    text(out, (left, bottom + 14.0), palette.soft, "", &note);
     bottom + 24.0
 }
 
 /// Draws a box for each group of passes; returns the vertical position below the last one.
-fn draw_groups(out: &mut String, document: &Value, (x, wide): (f64, f64), inks: &Inks) -> f64 {
+fn draw_groups(out: &mut String, document: &Value, (x, wide): (f64, f64), palette: &Palette) -> f64 {
     let mut y = HEAD + BAR + 2.0 * GAP;
     let batches = list(&document["batches"]);
     for (number, batch) in batches.iter().enumerate() {
         if batches.len() > 1 {
             let at = (x, y + ROW - GAP);
-            text(out, at, inks.soft, "", &format!("batch {number}"));
+            text(out, at, palette.soft, "", &format!("batch {number}"));
             y += ROW;
         }
         for group in list(&batch["groups"]) {

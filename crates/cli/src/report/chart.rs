@@ -130,7 +130,7 @@ impl From<Area> for (usize, usize, usize, u64, u64) {
 
 impl Area {
     /// Returns true if two areas have bytes in common, at the same or at different steps.
-    pub(crate) fn meets(&self, other: &Area) -> bool {
+    pub(crate) fn shares_bytes(&self, other: &Area) -> bool {
         self.offset < other.offset.saturating_add(other.size)
             && other.offset < self.offset.saturating_add(self.size)
     }
@@ -251,7 +251,7 @@ impl Chart {
                 // The remaining areas start at or after the end of this one.
                 let behind = areas[index + 1..].iter();
                 for other in behind.take_while(|other| other.offset < one.offset.saturating_add(one.size)) {
-                    if one.item != other.item && one.meets(other) {
+                    if one.item != other.item && one.shares_bytes(other) {
                         sharers[one.item].push(other.item);
                         sharers[other.item].push(one.item);
                     }
@@ -326,7 +326,7 @@ mod tests {
             }],
             curves: vec![Curve {
                 title: "Live bytes".to_owned(),
-                series: Series::alone(vec![value]),
+                series: Series::single(vec![value]),
                 ..Curve::default()
             }],
             verdict: Verdict::new(

@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use super::numbers::{Curve, Form, Series, Unit};
-use super::shapes::{BOLD, DOCUMENT, END, Inks, PAGE, line, rect, text};
+use super::shapes::{BOLD, DOCUMENT, END, PAGE, Palette, line, rect, text};
 
 const RIGHT: f64 = 14.0;
 const TITLE: f64 = 26.0;
@@ -47,7 +47,7 @@ pub(crate) fn for_document(out: &mut String, curve: &Curve, top: f64, size: (f64
     height
 }
 
-fn draw(out: &mut String, curve: &Curve, (left, width): (f64, f64), inks: &Inks) -> f64 {
+fn draw(out: &mut String, curve: &Curve, (left, width): (f64, f64), palette: &Palette) -> f64 {
     let strips = if curve.form == Form::Bands {
         1
     } else {
@@ -60,94 +60,100 @@ fn draw(out: &mut String, curve: &Curve, (left, width): (f64, f64), inks: &Inks)
         _ => 40.0,
     };
     let heading = "font-size=\"13\" font-weight=\"bold\"";
-    text(out, (left, 16.0), inks.ink, heading, &curve.title);
+    text(out, (left, 16.0), palette.ink, heading, &curve.title);
     if curve.form == Form::Bands {
-        band_names(out, curve, (left, width - RIGHT), inks);
+        band_names(out, curve, (left, width - RIGHT), palette);
     }
     let mut y = TITLE;
     for strip in 0..strips {
-        let ground = Ground {
+        let plot = PlotArea {
             left,
             top: y + NAME,
-            tall,
-            wide: width - left - RIGHT,
+            height: tall,
+            width: width - left - RIGHT,
             value: curve.highest(),
             count: curve.at.len(),
         };
-        ground.draw(out, curve.unit, inks);
+        plot.draw(out, curve.unit, palette);
         if curve.form == Form::Bands {
-            bands(out, curve, &ground);
+            bands(out, curve, &plot);
         } else {
             let series = &curve.series[strip];
             let weight = if series.best { BOLD } else { "" };
-            text(out, (left, y + 12.0), inks.ink, weight, &series.name);
-            text(out, (width - RIGHT, y + 12.0), inks.soft, END, &series.note);
+            text(out, (left, y + 12.0), palette.ink, weight, &series.name);
+            text(out, (width - RIGHT, y + 12.0), palette.soft, END, &series.note);
             match curve.form {
-                Form::Bars => bars(out, series, curve.unit, &ground, inks),
-                _ => graph(out, series, curve, &ground, inks),
+                Form::Bars => bars(out, series, curve.unit, &plot, palette),
+                _ => graph(out, series, curve, &plot, palette),
             }
         }
         if let Some((at, _)) = &curve.mark {
-            let x = ground.x(*at as f64 + 0.5);
-            let (top, end) = ((x, ground.top), (x, ground.top + tall));
-            line(out, top, end, inks.mark, "stroke-dasharray=\"4 3\"");
+            let x = plot.x(*at as f64 + 0.5);
+            let (top, end) = ((x, plot.top), (x, plot.top + tall));
+            line(out, top, end, palette.mark, "stroke-dasharray=\"4 3\"");
         }
-        y = ground.top + tall + 8.0;
+        y = plot.top + tall + 8.0;
     }
-    feet(out, curve, (left, width - RIGHT), y + 6.0, inks);
+    axis_labels(out, curve, (left, width - RIGHT), y + 6.0, palette);
     y + FOOT
 }
 
 /// Draws the legend of the bands below the title.
-fn band_names(out: &mut String, curve: &Curve, (left, right): (f64, f64), inks: &Inks) {
-    const APART: f64 = 30.0;
+fn band_names(out: &mut String, curve: &Curve, (left, right): (f64, f64), palette: &Palette) {
+    const SPACING: f64 = 30.0;
     let base = TITLE + 12.0;
-    text(out, (left, base), inks.soft, "", "smallest blocks at the bottom");
-    let mut x = right - APART * curve.series.len() as f64;
-    text(out, (x - 6.0, base), inks.soft, END, "arena");
+    text(
+        out,
+        (left, base),
+        palette.soft,
+        "",
+        "smallest blocks at the bottom",
+    );
+    let mut x = right - SPACING * curve.series.len() as f64;
+    text(out, (x - 6.0, base), palette.soft, END, "arena");
     for (number, _) in curve.series.iter().enumerate() {
         rect(out, (x, base - 9.0), (10.0, 10.0), BANDS[number % BANDS.len()]);
-        text(out, (x + 13.0, base), inks.soft, "", &number.to_string());
-        x += APART;
+        text(out, (x + 13.0, base), palette.soft, "", &number.to_string());
+        x += SPACING;
     }
 }
 
 /// The position and scale of the area that a curve is drawn in.
-struct Ground {
+struct PlotArea {
     left: f64,
     top: f64,
-    tall: f64,
-    wide: f64,
+    height: f64,
+    width: f64,
     /// The value at the top of the vertical axis.
     value: u64,
     /// The number of positions on the horizontal axis.
     count: usize,
 }
 
-impl Ground {
+impl PlotArea {
     fn x(&self, position: f64) -> f64 {
-        self.left + self.wide * position / self.count.max(1) as f64
+        self.left + self.width * position / self.count.max(1) as f64
     }
 
     fn y(&self, value: u64) -> f64 {
-        self.top + self.tall - self.tall * (value as f64 / self.value as f64).min(1.0)
+        self.top + self.height - self.height * (value as f64 / self.value as f64).min(1.0)
     }
 
-    fn draw(&self, out: &mut String, unit: Unit, inks: &Inks) {
-        let (left, top, tall, wide) = (self.left, self.top, self.tall, self.wide);
-        rect(out, (left, top), (wide, tall), inks.field);
+    fn draw(&self, out: &mut String, unit: Unit, palette: &Palette) {
+        let (left, top, tall, wide) = (self.left, self.top, self.height, self.width);
+        rect(out, (left, top), (wide, tall), palette.field);
         let parts = if tall > 100.0 { 4 } else { 1 };
         for part in 0..=parts {
             let value = (u128::from(self.value) * part / parts) as u64;
             let y = self.y(value);
-            line(out, (left, y), (left + wide, y), inks.line, "");
-            text(out, (left - 6.0, y + 4.0), inks.soft, END, &unit.shown(value));
+            line(out, (left, y), (left + wide, y), palette.line, "");
+            text(out, (left - 6.0, y + 4.0), palette.soft, END, &unit.shown(value));
         }
     }
 
     /// The drawn columns, at most one per unit of width: the center of each, and the positions that it covers.
     fn columns(&self) -> impl Iterator<Item = (f64, Range<usize>)> {
-        let columns = self.count.min(self.wide as usize);
+        let columns = self.count.min(self.width as usize);
         (0..columns).map(move |column| {
             let range = column * self.count / columns..(column + 1) * self.count / columns;
             (self.x((range.start + range.end) as f64 / 2.0), range)
@@ -156,37 +162,37 @@ impl Ground {
 }
 
 /// Combines several positions into one value: the maximum of bytes, so that no peak is lost; the mean of shares.
-fn together(values: &[u64], unit: Unit) -> u64 {
+fn combined(values: &[u64], unit: Unit) -> u64 {
     match unit {
         Unit::Bytes => values.iter().copied().max().unwrap_or(0),
         Unit::Share => values.iter().sum::<u64>() / values.len().max(1) as u64,
     }
 }
 
-fn bars(out: &mut String, series: &Series, unit: Unit, ground: &Ground, inks: &Inks) {
-    let base = ground.top + ground.tall;
+fn bars(out: &mut String, series: &Series, unit: Unit, plot: &PlotArea, palette: &Palette) {
+    let base = plot.top + plot.height;
     let mut path = String::new();
-    for (x, range) in ground.columns() {
-        let value = together(series.values.get(range).unwrap_or_default(), unit);
+    for (x, range) in plot.columns() {
+        let value = combined(series.values.get(range).unwrap_or_default(), unit);
         if value > 0 {
-            let _ = write!(path, "M{x:.1} {base:.1}V{:.1}", ground.y(value).min(base - 0.5));
+            let _ = write!(path, "M{x:.1} {base:.1}V{:.1}", plot.y(value).min(base - 0.5));
         }
     }
-    let wide = (ground.wide / ground.count.max(1) as f64 * 0.8).clamp(1.0, 12.0);
+    let wide = (plot.width / plot.count.max(1) as f64 * 0.8).clamp(1.0, 12.0);
     let _ = writeln!(
         out,
         "<path d=\"{path}\" stroke=\"{}\" stroke-width=\"{wide:.1}\" fill=\"none\"/>",
-        inks.accent
+        palette.accent
     );
 }
 
 /// Draws a line from position to position; in a curve as wide as a chart, each value covers its whole step.
-fn graph(out: &mut String, series: &Series, curve: &Curve, ground: &Ground, inks: &Inks) {
+fn graph(out: &mut String, series: &Series, curve: &Curve, plot: &PlotArea, palette: &Palette) {
     let mut path = String::new();
-    let (mut first, mut last) = (None, ground.left);
-    for (middle, range) in ground.columns() {
-        let (from, end) = (ground.x(range.start as f64), ground.x(range.end as f64));
-        let y = ground.y(together(series.values.get(range).unwrap_or_default(), curve.unit));
+    let (mut first, mut last) = (None, plot.left);
+    for (middle, range) in plot.columns() {
+        let (from, end) = (plot.x(range.start as f64), plot.x(range.end as f64));
+        let y = plot.y(combined(series.values.get(range).unwrap_or_default(), curve.unit));
         let go = if path.is_empty() { 'M' } else { 'L' };
         let (left, right) = if curve.wide {
             let _ = write!(path, "{go}{from:.1} {y:.1}H{end:.1}");
@@ -199,36 +205,36 @@ fn graph(out: &mut String, series: &Series, curve: &Curve, ground: &Ground, inks
         last = right;
     }
     let Some(first) = first else { return };
-    let base = ground.top + ground.tall;
+    let base = plot.top + plot.height;
     let _ = writeln!(
         out,
         "<path d=\"{path}L{last:.1} {base:.1}L{first:.1} {base:.1}Z\" fill=\"{0}\" fill-opacity=\"0.14\"/>\
          <path d=\"{path}\" stroke=\"{0}\" stroke-width=\"1.6\" stroke-linejoin=\"round\" fill=\"none\"/>",
-        inks.accent
+        palette.accent
     );
 }
 
 /// Draws the series from last to first, each down to the baseline, so that each is visible only above the previous one in the list.
-fn bands(out: &mut String, curve: &Curve, ground: &Ground) {
-    let base = ground.top + ground.tall;
+fn bands(out: &mut String, curve: &Curve, plot: &PlotArea) {
+    let base = plot.top + plot.height;
     for (number, series) in curve.series.iter().enumerate().rev() {
-        let mut path = format!("M{} {base:.1}", ground.left);
-        for (_, range) in ground.columns() {
-            let (first, end) = (ground.x(range.start as f64), ground.x(range.end as f64));
-            let y = ground.y(series.values.get(range.start).copied().unwrap_or(0));
+        let mut path = format!("M{} {base:.1}", plot.left);
+        for (_, range) in plot.columns() {
+            let (first, end) = (plot.x(range.start as f64), plot.x(range.end as f64));
+            let y = plot.y(series.values.get(range.start).copied().unwrap_or(0));
             let _ = write!(path, "L{first:.1} {y:.1}L{end:.1} {y:.1}");
         }
         let _ = writeln!(
             out,
             "<path d=\"{path}L{:.1} {base:.1}Z\" fill=\"{}\"/>",
-            ground.x(ground.count as f64),
+            plot.x(plot.count as f64),
             BANDS[number % BANDS.len()]
         );
     }
 }
 
 /// Draws the mark, and the names of the first, the middle and the last position; names that would overlap the mark or each other are omitted.
-fn feet(out: &mut String, curve: &Curve, (left, right): (f64, f64), y: f64, inks: &Inks) {
+fn axis_labels(out: &mut String, curve: &Curve, (left, right): (f64, f64), y: f64, palette: &Palette) {
     let count = curve.at.len();
     let marked = curve.mark.as_ref().map(|(at, why)| {
         let x = left + (right - left) * (*at as f64 + 0.5) / count.max(1) as f64;
@@ -254,9 +260,9 @@ fn feet(out: &mut String, curve: &Curve, (left, right): (f64, f64), y: f64, inks
     }
     for (index, (x, anchor, name)) in shown.iter().enumerate() {
         let ink = if index == 0 && marked.is_some() {
-            inks.mark
+            palette.mark
         } else {
-            inks.soft
+            palette.soft
         };
         let anchor = format!("text-anchor=\"{anchor}\"");
         text(out, (*x, y + 8.0), ink, &anchor, name);

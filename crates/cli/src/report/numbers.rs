@@ -9,7 +9,7 @@ use super::words::amount;
 pub(crate) struct Curve {
     pub(crate) title: String,
     /// The name of the horizontal axis: `heap`, `frame`.
-    pub(crate) across: String,
+    pub(crate) axis_name: String,
     /// The name of each position.
     pub(crate) at: Vec<String>,
     pub(crate) unit: Unit,
@@ -114,7 +114,7 @@ pub(crate) enum Cell {
 
 impl Series {
     /// A single series without a name.
-    pub(crate) fn alone(values: Vec<u64>) -> Vec<Series> {
+    pub(crate) fn single(values: Vec<u64>) -> Vec<Series> {
         vec![Series {
             values,
             ..Series::default()

@@ -64,7 +64,7 @@ fn in_json(chart: &Chart) -> Value {
 fn curve_in_json(curve: &Curve) -> Value {
     json!({
         "title": curve.title,
-        "across": curve.across,
+        "across": curve.axis_name,
         "wide": curve.wide,
         "at": curve.at,
         "share": curve.unit == Unit::Share,

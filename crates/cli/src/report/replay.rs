@@ -153,7 +153,7 @@ fn curves(replay: &Replay) -> Vec<Curve> {
     curves.retain(|curve| !curve.series.is_empty());
     for curve in &mut curves {
         let frames = curve.series.iter().map(|series| series.values.len()).max();
-        curve.across = "frame".to_owned();
+        curve.axis_name = "frame".to_owned();
         curve.at = (0..frames.unwrap_or(0))
             .map(|frame| format!("frame {frame}"))
             .collect();

@@ -3,7 +3,7 @@
 use super::words::escaped;
 
 /// The colors of a drawing.
-pub(super) struct Inks {
+pub(super) struct Palette {
     pub(super) ink: &'static str,
     pub(super) soft: &'static str,
     pub(super) line: &'static str,
@@ -13,7 +13,7 @@ pub(super) struct Inks {
 }
 
 /// Colors in a document.
-pub(super) const DOCUMENT: Inks = Inks {
+pub(super) const DOCUMENT: Palette = Palette {
     ink: "#1c1c20",
     soft: "#55555c",
     line: "#d5d5dc",
@@ -23,7 +23,7 @@ pub(super) const DOCUMENT: Inks = Inks {
 };
 
 /// Colors on the page, from its style sheet.
-pub(super) const PAGE: Inks = Inks {
+pub(super) const PAGE: Palette = Palette {
     ink: "var(--ink)",
     soft: "var(--soft)",
     line: "var(--line)",

@@ -1,7 +1,7 @@
 //! Charts as SVG and PNG.
 
 use super::chart::{Chart, Kind, Lane, Panel};
-use super::shapes::{BOLD, DOCUMENT, END, Inks, MIDDLE, line, rect, text};
+use super::shapes::{BOLD, DOCUMENT, END, MIDDLE, Palette, line, rect, text};
 use super::words::{amount, cut, escaped, lines};
 use super::{arrangement, curve};
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ const LEGEND: f64 = 30.0;
 const CHARACTER: f64 = 6.4;
 /// Height of a name next to a thin box.
 const NAME: f64 = 11.0;
-const INKS: Inks = DOCUMENT;
+const PALETTE: Palette = DOCUMENT;
 /// The maximum number of boxes in a panel for which names are drawn next to thin boxes.
 const MAX_NAMED: usize = 300;
 /// The color of bound bytes.
@@ -27,7 +27,7 @@ const RESERVED: &str = "#dcdce6";
 
 /// The background of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ground {
+pub(crate) enum Background {
     /// Follows the viewer's color scheme.
     Viewer,
     Light,
@@ -35,7 +35,7 @@ pub(crate) enum Ground {
 }
 
 /// Draws charts one below the other.
-pub(crate) fn draw(charts: &[Chart], ground: Ground) -> String {
+pub(crate) fn draw(charts: &[Chart], background: Background) -> String {
     let widest = charts.iter().map(|chart| chart.steps.len()).max().unwrap_or(0);
     let column = (1100.0 / widest.max(1) as f64).clamp(3.0, 90.0);
     let width = LEFT + RIGHT + (column * widest as f64).max(640.0);
@@ -55,7 +55,7 @@ pub(crate) fn draw(charts: &[Chart], ground: Ground) -> String {
          font-family=\"DejaVu Sans, Arial, sans-serif\" font-size=\"11\" fill=\"#1c1c20\">\n\
          <style>{}</style>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{body}</svg>\n",
-        style(ground)
+        style(background)
     )
 }
 
@@ -74,15 +74,15 @@ const DARK: [(&str, &str); 10] = [
 ];
 
 /// Returns a style sheet, whose colors override those in attributes; viewers that ignore style sheets draw on white.
-fn style(ground: Ground) -> String {
+fn style(background: Background) -> String {
     let rules = DARK.map(|(light, dark)| {
         format!("[fill=\"{light}\"] {{ fill: {dark} }} [stroke=\"{light}\"] {{ stroke: {dark} }}")
     });
     let dark = rules.join(" ");
-    match ground {
-        Ground::Viewer => format!("@media screen and (prefers-color-scheme: dark) {{ {dark} }}"),
-        Ground::Light => String::new(),
-        Ground::Dark => dark,
+    match background {
+        Background::Viewer => format!("@media screen and (prefers-color-scheme: dark) {{ {dark} }}"),
+        Background::Light => String::new(),
+        Background::Dark => dark,
     }
 }
 
@@ -94,12 +94,12 @@ fn draw_chart(out: &mut String, chart: &Chart, top: f64, (column, width): (f64, 
     text(
         out,
         (LEFT, top + 22.0),
-        INKS.ink,
+        PALETTE.ink,
         heading,
         &cut(&chart.title, (room * 0.66) as usize),
     );
     for sentence in lines(&chart.verdict.sentence.replace('`', ""), room as usize) {
-        text(out, (LEFT, y + 6.0), INKS.soft, "", &sentence);
+        text(out, (LEFT, y + 6.0), PALETTE.soft, "", &sentence);
         y += LANE;
     }
     if chart.drawn_panels().next().is_none() {
@@ -136,7 +136,7 @@ fn draw_chart(out: &mut String, chart: &Chart, top: f64, (column, width): (f64, 
 }
 
 fn draw_lane(out: &mut String, lane: &Lane, y: f64, column: f64) {
-    text(out, (LEFT - 6.0, y + 12.0), INKS.soft, END, &lane.name);
+    text(out, (LEFT - 6.0, y + 12.0), PALETTE.soft, END, &lane.name);
     for span in &lane.spans {
         let (x, wide) = (LEFT + column * span.0 as f64, column * (span.1 - span.0) as f64);
         *out += &format!(
@@ -148,7 +148,7 @@ fn draw_lane(out: &mut String, lane: &Lane, y: f64, column: f64) {
         );
         let room = ((wide - 10.0) / CHARACTER).max(0.0) as usize;
         if room >= 2 {
-            text(out, (x + 6.0, y + 12.5), INKS.ink, "", &cut(&span.2, room));
+            text(out, (x + 6.0, y + 12.5), PALETTE.ink, "", &cut(&span.2, room));
         }
     }
 }
@@ -158,7 +158,7 @@ fn draw_rules(out: &mut String, chart: &Chart, (top, end): (f64, f64), column: f
     let ruled = chart.lanes.iter().filter(|lane| lane.ruled);
     // The last lane first: the start of a window is drawn over that of a command buffer.
     for (index, lane) in ruled.enumerate().collect::<Vec<_>>().into_iter().rev() {
-        let ink = if index == 0 { INKS.mark } else { "#88888f" };
+        let ink = if index == 0 { PALETTE.mark } else { "#88888f" };
         for span in lane.spans.iter().skip(1) {
             let x = LEFT + column * span.0 as f64;
             line(out, (x, top), (x, end), ink, "stroke-dasharray=\"5 3\"");
@@ -166,8 +166,8 @@ fn draw_rules(out: &mut String, chart: &Chart, (top, end): (f64, f64), column: f
     }
     for (step, why) in &chart.marks {
         let x = LEFT + column * (*step as f64 + 0.5);
-        line(out, (x, top + 6.0), (x, end), INKS.mark, "");
-        text(out, (x, top + 3.0), INKS.mark, MIDDLE, why);
+        line(out, (x, top + 6.0), (x, end), PALETTE.mark, "");
+        text(out, (x, top + 3.0), PALETTE.mark, MIDDLE, why);
     }
 }
 
@@ -187,7 +187,7 @@ fn draw_panel(out: &mut String, chart: &Chart, panel: &Panel, y: f64, column: f6
         format!(", {}", amount(panel.size))
     };
     let name = format!("{}{size}", panel.name);
-    text(out, (LEFT, y - 5.0), INKS.ink, BOLD, &name);
+    text(out, (LEFT, y - 5.0), PALETTE.ink, BOLD, &name);
     let full = at(panel.size);
     *out += &format!(
         "<rect x=\"{LEFT}\" y=\"{full:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"#f6f6f8\" stroke=\"#88888f\"/>\n",
@@ -197,7 +197,7 @@ fn draw_panel(out: &mut String, chart: &Chart, panel: &Panel, y: f64, column: f6
     for quarter in (0..=4).filter(|_| !panel.rows) {
         let bytes = (u128::from(top) * quarter / 4) as u64;
         let at = (LEFT - 6.0, at(bytes) + 4.0);
-        text(out, at, INKS.soft, END, &amount(bytes));
+        text(out, at, PALETTE.soft, END, &amount(bytes));
     }
     for (step, &bytes) in panel.reserved.iter().enumerate().filter(|(_, bytes)| **bytes > 0) {
         let corner = (LEFT + column * step as f64, at(bytes));
@@ -279,7 +279,7 @@ fn name_thin_boxes(
                     .any(|other| meets(other, *high))
         };
         if let Some(high) = [y - NAME - 1.0, y + tall + 1.0].into_iter().find(is_free) {
-            text(out, (x + 1.0, high + 9.0), INKS.ink, "", &name);
+            text(out, (x + 1.0, high + 9.0), PALETTE.ink, "", &name);
             names.push([x, high, wide, NAME]);
         }
     }

@@ -34,12 +34,12 @@ pub(crate) fn curves(swept: &SweepResult, here: Option<u64>) -> Vec<Curve> {
     let what = varied(swept);
     let curve = |title: String, unit: Unit, top: u64, values: Vec<u64>| Curve {
         title,
-        across: what.to_owned(),
+        axis_name: what.to_owned(),
         at: at.clone(),
         unit,
         form: Form::Line,
         top,
-        series: Series::alone(values),
+        series: Series::single(values),
         mark: mark.clone(),
         wide: false,
     };

@@ -7,7 +7,7 @@ use super::chart::{Area, Chart, Facts, Item, Kind, Panel, Step};
 use super::numbers::{Cell, Curve, Form, Series, Table, Unit};
 use super::verdict::{Bar, Verdict};
 use super::words::amount;
-use crate::documents::{Compared, Memory, Tensor, TensorLocation, Tensors};
+use crate::documents::{Memory, StrategyResult, Tensor, TensorLocation, Tensors};
 use crate::values::counted;
 
 pub(crate) fn chart(plan: &Tensors) -> Chart {
@@ -62,14 +62,14 @@ pub(crate) fn chart(plan: &Tensors) -> Chart {
         items: tensors.iter().map(|tensor| item(plan, tensor, &steps)).collect(),
         curves: vec![Curve {
             title: "Live bytes per step".to_owned(),
-            across: "step".to_owned(),
+            axis_name: "step".to_owned(),
             at: steps
                 .iter()
                 .enumerate()
                 .map(|(index, step)| at(index, step))
                 .collect(),
             form: Form::Line,
-            series: Series::alone(live.clone()),
+            series: Series::single(live.clone()),
             wide: true,
             mark: peak.map(|step| (step, "peak".to_owned())),
             ..Curve::default()
@@ -91,12 +91,12 @@ fn kept_on_chip(plan: &Tensors) -> Curve {
     let place = plan.on_chip.iter().position(|row| Some(row.capacity) == given);
     Curve {
         title: "Traffic that stays on chip by capacity".to_owned(),
-        across: "capacity".to_owned(),
+        axis_name: "capacity".to_owned(),
         at: plan.on_chip.iter().map(|row| amount(row.capacity)).collect(),
         unit: Unit::Share,
         form: Form::Line,
         top: 1000,
-        series: Series::alone(plan.on_chip.iter().map(|row| row.share(row.kept)).collect()),
+        series: Series::single(plan.on_chip.iter().map(|row| row.share(row.kept)).collect()),
         mark: place.map(|place| (place, "this plan".to_owned())),
         wide: false,
     }
@@ -345,20 +345,22 @@ fn table_of_pools(panels: &[Panel], pools: &[Vec<Pool>], all: &[Tensor]) -> Tabl
 
 /// The table of strategies, in ascending order of bytes; those that failed come last.
 fn strategies(plan: &Tensors) -> Table {
-    let mut compared: Vec<&Compared> = plan.strategies.iter().collect();
+    let mut compared: Vec<&StrategyResult> = plan.strategies.iter().collect();
     compared.sort_by_key(|compared| match compared {
-        Compared::Planned { size, .. } => *size,
-        Compared::Failed { .. } => u64::MAX,
+        StrategyResult::Planned { size, .. } => *size,
+        StrategyResult::Failed { .. } => u64::MAX,
     });
     let rows = compared.iter().map(|compared| {
         let [size, ratio, note] = match compared {
-            Compared::Planned {
+            StrategyResult::Planned {
                 size, lower_bound, ..
             } => {
                 let ratio = Cell::Number(thousandths(*size, *lower_bound), ratio(*size, *lower_bound));
                 [Cell::bytes(*size), ratio, Cell::word("")]
             }
-            Compared::Failed { error, .. } => [Cell::word(""), Cell::word(""), Cell::word(error.as_str())],
+            StrategyResult::Failed { error, .. } => {
+                [Cell::word(""), Cell::word(""), Cell::word(error.as_str())]
+            }
         };
         vec![Cell::word(compared.strategy()), size, ratio, note]
     });

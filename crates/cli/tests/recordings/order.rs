@@ -165,7 +165,8 @@ impl Pair<'_> {
                         edge.masks.destination.0,
                         edge.masks.destination.1,
                     );
-                    let is_visible = destination.named.contains(stage) && destination.access.contains(access);
+                    let is_visible =
+                        destination.access_stages.contains(stage) && destination.access.contains(access);
                     let is_own = self.before == (edge.at.unwrap_or(usize::MAX), Act::Transition);
                     is_visible
                         && self.covers(edge)
@@ -213,11 +214,11 @@ impl Pair<'_> {
         let (item, before) = self.before;
         let edge = &self.timeline.edges[index];
         let source = scopes::ExpandedScope::source(edge.masks.source.0, edge.masks.source.1);
-        let execution = without_transitions(source.execution, edge.of_subpass[0]);
+        let execution = without_transitions(source.execution_stages, edge.of_subpass[0]);
         let is_in = edge.first.contains(&time(item)) && execution.intersects(before.stage());
         let makes_available = match before {
             Act::Access(stage, access) => {
-                source.named.contains(stage)
+                source.access_stages.contains(stage)
                     && source.access.contains(access & scopes::WRITES)
                     && self.covers(edge)
             }
@@ -267,7 +268,7 @@ fn without_transitions(stages: S, is_subpass: bool) -> S {
 
 /// The scopes ordered after the first scope of a dependency: the second scope, and the layout transitions between the two.
 fn follow(edge: &Edge) -> impl Iterator<Item = (S, Times)> + use<> {
-    let second = scopes::ExpandedScope::destination(edge.masks.destination.0, A::NONE).execution;
+    let second = scopes::ExpandedScope::destination(edge.masks.destination.0, A::NONE).execution_stages;
     let second = without_transitions(second, edge.of_subpass[1]);
     let transition = edge
         .at

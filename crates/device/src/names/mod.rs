@@ -28,12 +28,12 @@ use vocabulary::{Shape, TypeNames};
 
 /// A name that does not exist in Vulkan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` is not a {of}{}", suggestion(.nearest))]
+#[error("`{name}` is not a {type_name}{}", suggestion(.nearest))]
 pub struct NameError {
     /// The invalid name, shortened if very long.
     pub name: String,
     /// The Vulkan type: `VkFormat`, ….
-    pub of: &'static str,
+    pub type_name: &'static str,
     /// The nearest valid name, if one is close enough.
     pub nearest: Option<String>,
 }
@@ -188,7 +188,7 @@ impl TypeNames {
         let names = self.table().iter().map(|entry| entry.name.as_str());
         Err(NameError {
             name: shortened(name),
-            of: self.of,
+            type_name: self.type_name,
             nearest: tileheap_json::nearest(name, names).map(str::to_owned),
         })
     }

@@ -26,7 +26,7 @@ pub trait Names: Copy + std::fmt::Debug + Sized + 'static {
 /// The names of a type, for functions that are compiled once for all types.
 pub struct TypeNames {
     /// Vulkan's name of the type.
-    pub(super) of: &'static str,
+    pub(super) type_name: &'static str,
     /// The prefix of every name.
     prefix: &'static str,
     /// The kind of values that the type has.
@@ -85,7 +85,7 @@ macro_rules! vocabulary {
         impl Names for $flags {
             fn names() -> &'static TypeNames {
                 static NAMES: TypeNames = TypeNames {
-                    of: $type,
+                    type_name: $type,
                     prefix: $prefix,
                     shape: $shape,
                     listed: &$listed,

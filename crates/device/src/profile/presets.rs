@@ -39,17 +39,17 @@ pub struct Quirks {
     /// The position of the tile memory types among the others.
     pub tile_type_position: MemoryTypePosition,
     /// True if the arrays of memory types and heaps contain nonzero entries past their counts.
-    pub nonsense_behind_counts: bool,
+    pub fills_unused_entries: bool,
     /// True if the tile requirements of a resource that is larger than the heap are 0.
-    pub nothing_beyond_heap: bool,
+    pub zero_if_larger_than_heap: bool,
     /// The minimum size of a tile resource.
-    pub least_size: Bytes,
+    pub min_size: Bytes,
     /// True if sizes are not multiples of the alignment.
-    pub odd_sizes: bool,
+    pub unaligned_sizes: bool,
     /// Formats whose tile requirements are 0.
     pub refused_formats: &'static [vk::Format],
     /// True if images outside the guaranteed set are accepted whenever the driver accepts them.
-    pub beyond_guaranteed: bool,
+    pub allows_beyond_guaranteed: bool,
 }
 
 /// The position of tile memory types among the others, as far as Vulkan's ordering rule permits: a type whose flags are a strict
@@ -76,12 +76,12 @@ impl Quirks {
     const NONE: Quirks = Quirks {
         tile_types: &[vk::MemoryPropertyFlags::DEVICE_LOCAL],
         tile_type_position: MemoryTypePosition::Last,
-        nonsense_behind_counts: false,
-        nothing_beyond_heap: false,
-        least_size: Bytes(1),
-        odd_sizes: false,
+        fills_unused_entries: false,
+        zero_if_larger_than_heap: false,
+        min_size: Bytes(1),
+        unaligned_sizes: false,
         refused_formats: &[],
-        beyond_guaranteed: false,
+        allows_beyond_guaranteed: false,
     };
 
     const ADRENO: Quirks = Quirks {
@@ -100,14 +100,14 @@ impl Quirks {
         Ok(match name {
             "adreno-830" | "adreno-840" | "x2-85" => Quirks::ADRENO,
             "validation-icd" => Quirks {
-                least_size: Bytes(4096),
+                min_size: Bytes(4096),
                 ..Quirks::NONE
             },
             "hostile" => Quirks {
                 tile_type_position: MemoryTypePosition::First,
-                nonsense_behind_counts: true,
-                nothing_beyond_heap: true,
-                odd_sizes: true,
+                fills_unused_entries: true,
+                zero_if_larger_than_heap: true,
+                unaligned_sizes: true,
                 refused_formats: &[
                     vk::Format::R8_UNORM,
                     vk::Format::R32G32B32A32_SFLOAT,
@@ -117,7 +117,7 @@ impl Quirks {
             },
             "generous" => Quirks {
                 tile_type_position: MemoryTypePosition::Middle,
-                beyond_guaranteed: true,
+                allows_beyond_guaranteed: true,
                 ..Quirks::NONE
             },
             "two-tile-types" => Quirks {

@@ -38,7 +38,7 @@ macro_rules! entry_point {
                 let command = (stringify!($command), ACTS);
                 const UNSEEN: UnseenWrites = Writes::$writes.unseen();
                 if !UNSEEN.is_empty() {
-                    recorder.acts_unseen(UNSEEN, stringify!($command));
+                    recorder.allow_unseen_writes_of_action(UNSEEN, stringify!($command));
                 }
                 before_action(recorder, ReachableDescriptors::$reachable, &operation, command);
                 if let Some(is_conditional) = CONDITIONAL {

@@ -15,7 +15,7 @@ use crate::tables::unseen_writes::UnseenWrites;
 
 recorded_commands! {
     /// Records the bound pipeline.
-    vkCmdBindPipeline(commands, point, pipeline) => commands DeviceTable unless (recorder.at_once(|recording| {
+    vkCmdBindPipeline(commands, point, pipeline) => commands DeviceTable unless (recorder.try_with_recording(|recording| {
         recording.sets.bind_pipeline(point, pipeline);
         true
     })) |recorder| {
@@ -88,7 +88,7 @@ recorded_commands! {
     /// Records the bound descriptor sets, and their dynamic offsets if any tracked buffer can be bound with one.
     vkCmdBindDescriptorSets(
         commands, point, layout, first, count, sets, offset_count, offsets
-    ) => commands DeviceTable unless ((offset_count == 0 || !recorder.device.resources.has_dynamic()) && recorder.at_once(|recording| {
+    ) => commands DeviceTable unless ((offset_count == 0 || !recorder.device.resources.has_dynamic()) && recorder.try_with_recording(|recording| {
         recording.sets.bind_sets(point, first, each_of(sets, count));
         true
     })) |recorder| {
@@ -227,7 +227,7 @@ fn push_by_template(
     let device = &recorder.device;
     if let Some(template) = device.descriptors.templates.get(template.as_raw()) {
         let layout = device.descriptors.layouts.of_pipeline(layout, index);
-        recorder.lock().sets.push(template.point, index, |set| {
+        recorder.lock().sets.push(template.bind_point, index, |set| {
             template.each_written(layout.as_deref(), data, |one| set.write(&device.resources, one));
         });
     }

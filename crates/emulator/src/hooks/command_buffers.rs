@@ -8,7 +8,7 @@ use tileheap_layer::{array, call_down, entry_points, given};
 
 use super::device::{DEVICES, Device, device_entry_points};
 use super::order_commands::{
-    Barriers, OrderedAs, Stages, order_barriers, order_dependencies, repeat_barrier,
+    Barriers, DependencyCommand, Stages, order_barriers, order_dependencies, repeat_barrier,
 };
 use super::plain_barriers::PlainDependencies;
 use super::recorder::{self, Recorder, recorded_commands, recording_into};
@@ -72,20 +72,20 @@ device_entry_points! {
     /// Tracks the barriers, and poisons contents that transitions from `UNDEFINED` discard.
     vkCmdPipelineBarrier2(commands, info) {
         let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| call_down!(device.driver.commands, vkCmdPipelineBarrier2(commands, infos));
-        dependencies(commands, info, 1, OrderedAs::Barrier, record);
+        dependencies(commands, info, 1, DependencyCommand::Barrier, record);
     }
 
     /// Same as `vkCmdPipelineBarrier2`.
     vkCmdWaitEvents2(commands, count, events, infos) {
         let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| call_down!(device.driver.commands, vkCmdWaitEvents2(commands, count, events, infos));
         let events = array!(events, count);
-        dependencies(commands, infos, count, OrderedAs::Wait(events), record);
+        dependencies(commands, infos, count, DependencyCommand::Wait(events), record);
     }
 
     /// Records that the event is set. Contents are only discarded at the wait, whose dependency info must be equal.
     vkCmdSetEvent2(commands, event, info) {
         let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| call_down!(device.driver.commands, vkCmdSetEvent2(commands, event, infos));
-        dependencies(commands, info, 1, OrderedAs::Set(event), record);
+        dependencies(commands, info, 1, DependencyCommand::Set(event), record);
     }
 
     /// Begins dynamic rendering: an action command, whose load operations may discard contents.
@@ -364,15 +364,15 @@ fn dependencies(
     commands: vk::CommandBuffer,
     infos: *const vk::DependencyInfo<'_>,
     count: u32,
-    ordered_as: OrderedAs<'_>,
+    command: DependencyCommand<'_>,
     record: impl Fn(&Device, *const vk::DependencyInfo<'_>),
 ) {
     let given = array!(infos, count);
     let discard = |recorder: &Recorder| {
         if recorder.follows_order || given.iter().any(|info| info.image_memory_barrier_count > 0) {
-            order_dependencies(recorder, ordered_as, given);
+            order_dependencies(recorder, command, given);
         }
-        if ordered_as.discards().is_some() {
+        if command.discards().is_some() {
             for info in given {
                 let barriers = array!(info.p_image_memory_barriers, info.image_memory_barrier_count);
                 before_transitions(recorder, transitions!(barriers));

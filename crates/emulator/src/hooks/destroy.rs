@@ -25,7 +25,7 @@ macro_rules! destroys {
 /// Stops tracking a destroyed resource, and removes its name.
 fn forget(device: &Device, object: Object, resource: Option<Arc<Resource>>) {
     if let Some(check) = &device.check {
-        check.followed().remove(object, resource.as_deref());
+        check.tracker().remove(object, resource.as_deref());
     }
     device.reporter.names.set(object, "");
 }
@@ -51,7 +51,7 @@ device_entry_points! {
         device.resources.objects.remove(memory.as_raw());
         device.resources.external.remove(memory.as_raw());
         if let Some(check) = &device.check {
-            check.followed().free(memory);
+            check.tracker().free(memory);
         }
         device.reporter.names.set(Object::of(memory), "");
         call_down!(device.driver.commands, vkFreeMemory(handle, memory, allocator));
@@ -62,8 +62,8 @@ device_entry_points! {
         let known = device.resources.render_passes.remove(pass.as_raw());
         device.reporter.names.set(Object::of(pass), "");
         let next = &device.driver.commands;
-        if let Some(again) = known.and_then(|known| known.again) {
-            call_down!(next, vkDestroyRenderPass(handle, again, std::ptr::null()));
+        if let Some(resuming_pass) = known.and_then(|known| known.resuming_pass) {
+            call_down!(next, vkDestroyRenderPass(handle, resuming_pass, std::ptr::null()));
         }
         call_down!(next, vkDestroyRenderPass(handle, pass, allocator));
     }

@@ -11,7 +11,7 @@ use super::driver::Driver;
 use super::heap_memory::HeapMemory;
 use super::tile_records::TileShading;
 use crate::model::descriptors::Descriptors;
-use crate::model::order::followed::Followed;
+use crate::model::order::tracker::Tracker;
 use crate::model::reporter::Reporter;
 use crate::model::resources::Resources;
 use crate::model::submissions::Queues;
@@ -23,7 +23,7 @@ pub(crate) struct Device {
     pub(crate) driver: Driver,
     pub(crate) physical: Arc<PhysicalDeviceInfo>,
     pub(crate) reporter: Reporter,
-    pub(crate) enabled: Enabled,
+    pub(crate) enabled: EnabledExtensions,
     /// True if the feature `maintenance9` is enabled.
     pub(crate) has_maintenance9: bool,
     pub(crate) resources: Resources,
@@ -40,7 +40,7 @@ pub(crate) struct Device {
 /// The extensions of the layer that a device has enabled. Commands can be looked up if their extension is enabled; tile memory also needs its
 /// feature.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Enabled {
+pub(crate) struct EnabledExtensions {
     pub(crate) tile_memory_heap: bool,
     pub(crate) tile_properties: bool,
     pub(crate) tile_shading: bool,
@@ -50,7 +50,7 @@ pub(crate) struct Enabled {
     pub(crate) per_tile: bool,
 }
 
-impl Enabled {
+impl EnabledExtensions {
     /// Returns true if any of the layer's extensions is enabled.
     pub(crate) fn any_of_own(&self) -> bool {
         self.tile_memory_heap || self.tile_properties || self.tile_shading
@@ -73,13 +73,13 @@ pub(crate) struct Check {
     pub(crate) follows_ordinary: bool,
     /// True once two resources have shared bytes of ordinary memory.
     pub(crate) has_shared_memory: AtomicBool,
-    pub(crate) followed: Mutex<Followed>,
+    pub(crate) tracker: Mutex<Tracker>,
 }
 
 impl Check {
     /// Locks and returns the tracked order and contents of everything that was submitted.
-    pub(crate) fn followed(&self) -> MutexGuard<'_, Followed> {
-        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn tracker(&self) -> MutexGuard<'_, Tracker> {
+        self.tracker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -14,7 +14,7 @@ use tileheap_layer::loader::{device_creation, device_data_callback};
 use tileheap_layer::ownership::{enables_maintenance9, implicit_transfers};
 use tileheap_layer::{array, call_down, chained, entry_points, given, store};
 
-use super::device::{Check, DEVICES, Device, Enabled, Tile, device_entry_points};
+use super::device::{Check, DEVICES, Device, EnabledExtensions, Tile, device_entry_points};
 use super::driver::Driver;
 use super::heap_memory::HeapMemory;
 use super::instance::{Instance, physical_of};
@@ -23,8 +23,8 @@ use super::strip;
 use super::tile_records::{TileRecords, TileShading};
 use crate::model::descriptors::Descriptors;
 use crate::model::objects::Object;
-use crate::model::order::followed::Followed;
-use crate::model::order::report::{Reported, Verdicts};
+use crate::model::order::report::{FindingReporter, Verdicts};
+use crate::model::order::tracker::Tracker;
 use crate::model::resources::Resources;
 use crate::model::submissions::Queues;
 use crate::model::trace::Trace;
@@ -63,15 +63,15 @@ device_entry_points! {
 
 /// The layer's changes to a device's create info.
 #[derive(Default)]
-struct Request {
+struct DeviceRequest {
     names: Vec<*const c_char>,
-    enabled: Enabled,
+    enabled: EnabledExtensions,
     buffer_device_address: bool,
     /// True if `tileMemoryHeap` is enabled, or a tile shading feature that needs the state of command buffers and tile memory.
-    tile: bool,
+    needs_tile_state: bool,
     queue_count: u32,
     /// True if a timeline semaphore orders the queues that use tile memory.
-    timeline: bool,
+    uses_timeline: bool,
     /// True if a structure that leaves timeline semaphores disabled comes after a structure of unknown size in the chain, so that
     /// the layer cannot enable them.
     timeline_is_out_of_reach: bool,
@@ -105,7 +105,7 @@ unsafe fn create(
     if !offered {
         return vk::Result::ERROR_FEATURE_NOT_PRESENT;
     }
-    let request = Request::read(instance, physical, info);
+    let request = DeviceRequest::read(instance, physical, info);
     // SAFETY: The create info is valid.
     let result = unsafe { request.create_below(physical, info, create, allocator, out) };
     if result != vk::Result::SUCCESS {
@@ -120,7 +120,7 @@ unsafe fn create(
     let commands = unsafe { DeviceTable::load(look_up_command) };
     // SAFETY: As above.
     let actions = unsafe { ActionTable::load(look_up_command) };
-    let emulated = physical.emulation.as_ref().filter(|_| request.tile);
+    let emulated = physical.emulation.as_ref().filter(|_| request.needs_tile_state);
     let settings = &instance.settings;
     let mut reporter = instance.reporter.of_device();
     let validation_is_below = emulated.is_some() && validation_is_below(instance, physical);
@@ -134,17 +134,17 @@ unsafe fn create(
     };
     let has_maintenance9 = enables_maintenance9(info);
     let check = (emulated.is_some() || settings.ordinary).then(|| Check {
-        queues: Queues::new(request.timeline),
+        queues: Queues::new(request.uses_timeline),
         follows_order: settings.order,
         follows_ordinary: settings.ordinary,
         has_shared_memory: AtomicBool::new(false),
-        followed: Mutex::new({
-            let reported = Reported::new(verdicts, settings.repeats, reporter.names.clone());
-            let mut followed = Followed::new(settings.order, reported, granularity(instance, physical));
+        tracker: Mutex::new({
+            let finding_reporter = FindingReporter::new(verdicts, settings.repeats, reporter.names.clone());
+            let mut tracker = Tracker::new(settings.order, finding_reporter, granularity(instance, physical));
             if has_maintenance9 {
-                followed.set_implicit_transfers(&transfers(instance, physical));
+                tracker.set_implicit_transfers(&transfers(instance, physical));
             }
-            followed
+            tracker
         }),
     });
     let tile = emulated.map(|emulation| Tile {
@@ -198,10 +198,10 @@ unsafe fn create(
     result
 }
 
-fn warn(device: &Device, request: &Request, validation_is_below: bool) {
+fn warn(device: &Device, request: &DeviceRequest, validation_is_below: bool) {
     let Some(_) = &device.tile else { return };
     let about = Object::of(device.driver.handle);
-    if request.queue_count > 1 && !request.timeline {
+    if request.queue_count > 1 && !request.uses_timeline {
         let reason = if request.timeline_is_out_of_reach {
             "the feature timelineSemaphore is disabled in a structure that comes after one unknown to the emulator in the pNext chain: enable the feature, or move the structure to the front of the chain"
         } else {
@@ -222,7 +222,7 @@ fn warn(device: &Device, request: &Request, validation_is_below: bool) {
 /// Reports the repeated mistakes of a device, waits for the layer's submissions, and destroys the layer's objects.
 fn close(device: &Device) {
     if let Some(check) = &device.check {
-        let repeated = check.followed().repeated();
+        let repeated = check.tracker().repeated();
         device.reporter.report_repeated(&repeated);
     }
     let counts = device.reporter.counts();
@@ -233,7 +233,7 @@ fn close(device: &Device) {
         return;
     };
     let order = std::mem::take(&mut *check.queues.order());
-    if tile.heap.is_made() || device.tile_shading.is_some() || order.semaphore != vk::Semaphore::null() {
+    if tile.heap.is_created() || device.tile_shading.is_some() || order.semaphore != vk::Semaphore::null() {
         let _ = call_down!(driver.commands, vkDeviceWaitIdle(driver.handle));
     }
     if order.semaphore != vk::Semaphore::null() {
@@ -248,18 +248,22 @@ fn close(device: &Device) {
         trace.close(&counts);
     }
 }
-impl Request {
-    fn read(instance: &Instance, physical: &PhysicalDeviceInfo, info: &vk::DeviceCreateInfo<'_>) -> Request {
+impl DeviceRequest {
+    fn read(
+        instance: &Instance,
+        physical: &PhysicalDeviceInfo,
+        info: &vk::DeviceCreateInfo<'_>,
+    ) -> DeviceRequest {
         let names = array!(info.pp_enabled_extension_names, info.enabled_extension_count);
         // SAFETY: As above.
         let enabled = unsafe { c_strings(info.pp_enabled_extension_names, info.enabled_extension_count) };
         let queues = array!(info.p_queue_create_infos, info.queue_create_info_count);
         let queue_count = queues.iter().map(|queues| queues.queue_count).sum();
         if physical.emulation.is_none() {
-            return Request {
+            return DeviceRequest {
                 names: names.to_vec(),
                 queue_count,
-                ..Request::default()
+                ..DeviceRequest::default()
             };
         }
         let has = |wanted: &CStr| enabled.clone().any(|name| name == wanted);
@@ -268,22 +272,22 @@ impl Request {
         let per_tile = has(ffi::tile_shading::NAME) && emulation::wants_per_tile(info.p_next);
         let heap_feature = tile_memory_heap && feature.is_some_and(|feature| feature.tile_memory_heap != 0);
         // Work per tile needs the model of command buffers as well.
-        let tile = per_tile || heap_feature;
-        let wants_timeline = tile && queue_count > 1 && has_timeline(instance, physical);
+        let needs_tile_state = per_tile || heap_feature;
+        let wants_timeline = needs_tile_state && queue_count > 1 && has_timeline(instance, physical);
         let is_out_of_reach = wants_timeline && timeline_is_out_of_reach(info.p_next);
-        let timeline = wants_timeline && !is_out_of_reach;
+        let uses_timeline = wants_timeline && !is_out_of_reach;
         let others = names
             .iter()
             .zip(enabled.clone())
             .filter(|(_, name)| !is_own_extension(name));
         let mut names: Vec<_> = others.map(|(pointer, _)| *pointer).collect();
         let semaphores = ash::khr::timeline_semaphore::NAME;
-        if timeline && !has(semaphores) && physical.lists(semaphores) {
+        if uses_timeline && !has(semaphores) && physical.has_extension(semaphores) {
             names.push(semaphores.as_ptr());
         }
-        Request {
+        DeviceRequest {
             names,
-            enabled: Enabled {
+            enabled: EnabledExtensions {
                 tile_memory_heap,
                 tile_properties: has(ffi::tile_properties::NAME),
                 tile_shading: has(ffi::tile_shading::NAME),
@@ -291,9 +295,9 @@ impl Request {
                 per_tile,
             },
             buffer_device_address: has_addresses(info.p_next),
-            tile,
+            needs_tile_state,
             queue_count,
-            timeline,
+            uses_timeline,
             timeline_is_out_of_reach: is_out_of_reach,
         }
     }
@@ -314,14 +318,14 @@ impl Request {
             // SAFETY: The application's arguments.
             return unsafe { create(physical.handle, info, allocator, out) };
         }
-        let edited = if self.timeline {
+        let edited = if self.uses_timeline {
             &TIMELINE_FEATURES[..]
         } else {
             &[]
         };
         let mut chain = strip::chain(info.p_next, edited);
         let mut own = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
-        if self.timeline {
+        if self.uses_timeline {
             if let Some(features) = chain.copy_of::<vk::PhysicalDeviceVulkan12Features<'_>>() {
                 features.timeline_semaphore = vk::TRUE;
             } else if let Some(features) = chain.copy_of::<vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>>()
@@ -425,7 +429,7 @@ fn validation_is_below(instance: &Instance, physical: &PhysicalDeviceInfo) -> bo
     let mut properties = vk::PhysicalDeviceProperties::default();
     call_down!(next, vkGetPhysicalDeviceProperties(handle, &mut properties));
     let version = instance.version.min(properties.api_version);
-    if version < vk::API_VERSION_1_3 && !physical.lists(ash::ext::tooling_info::NAME) {
+    if version < vk::API_VERSION_1_3 && !physical.has_extension(ash::ext::tooling_info::NAME) {
         return false;
     }
     let tools =

@@ -21,7 +21,7 @@ pub(crate) struct Driver {
 ///
 /// # Errors
 /// The driver's result.
-pub(crate) fn created<T: Default>(create: impl FnOnce(&mut T) -> vk::Result) -> Result<T, vk::Result> {
+pub(crate) fn create_object<T: Default>(create: impl FnOnce(&mut T) -> vk::Result) -> Result<T, vk::Result> {
     let mut handle = T::default();
     create(&mut handle).result_with_success(handle)
 }

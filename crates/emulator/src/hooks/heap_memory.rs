@@ -13,7 +13,7 @@ use ash::vk::Handle;
 use tileheap_layer::call_down;
 use tileheap_units::IdMap;
 
-use super::driver::{Driver, created};
+use super::driver::{Driver, create_object};
 use crate::model::heap::Heap;
 
 /// The value of undefined contents: magenta as RGBA8, NaN as a float.
@@ -25,13 +25,13 @@ pub(crate) struct HeapMemory {
     /// The driver's memory type for the heap, once probed; `None` if no type is suitable.
     probed: OnceLock<Option<u32>>,
     /// The memory and the buffer, once created; if their creation fails, the next allocation tries again.
-    made: OnceLock<Made>,
-    making: Mutex<()>,
+    created_memory: OnceLock<CreatedMemory>,
+    creation: Mutex<()>,
     poisoners: Mutex<Poisoners>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Made {
+struct CreatedMemory {
     memory: vk::DeviceMemory,
     buffer: vk::Buffer,
     bytes: u64,
@@ -50,8 +50,8 @@ impl HeapMemory {
         HeapMemory {
             heap: Heap::new(size),
             probed: OnceLock::new(),
-            made: OnceLock::new(),
-            making: Mutex::default(),
+            created_memory: OnceLock::new(),
+            creation: Mutex::default(),
             poisoners: Mutex::default(),
         }
     }
@@ -80,28 +80,30 @@ impl HeapMemory {
     /// # Errors
     /// Returns the driver's error if it could not be created this time.
     pub(crate) fn memory(&self, driver: &Driver) -> Result<vk::DeviceMemory, vk::Result> {
-        if let Some(made) = self.made.get() {
-            return Ok(made.memory);
+        if let Some(created_memory) = self.created_memory.get() {
+            return Ok(created_memory.memory);
         }
-        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = match self.made.get() {
-            Some(made) => *made,
-            None => self.make(driver)?,
+        let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
+        let created_memory = match self.created_memory.get() {
+            Some(created_memory) => *created_memory,
+            None => self.create(driver)?,
         };
-        Ok(self.made.get_or_init(|| made).memory)
+        Ok(self.created_memory.get_or_init(|| created_memory).memory)
     }
 
     /// Bytes of the real memory; 0 until it is created.
     pub(crate) fn bytes(&self) -> u64 {
-        self.made.get().map_or(0, |made| made.bytes)
+        self.created_memory
+            .get()
+            .map_or(0, |created_memory| created_memory.bytes)
     }
 
     /// Returns true if the real memory has been created.
-    pub(crate) fn is_made(&self) -> bool {
-        self.made.get().is_some()
+    pub(crate) fn is_created(&self) -> bool {
+        self.created_memory.get().is_some()
     }
 
-    fn make(&self, driver: &Driver) -> Result<Made, vk::Result> {
+    fn create(&self, driver: &Driver) -> Result<CreatedMemory, vk::Result> {
         let memory_type = self.memory_type().ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
         let (buffer, needs) = create_buffer(driver, self.heap.guard() + 4)?;
         // Room for the padding of drivers at the end of an image.
@@ -126,7 +128,7 @@ impl HeapMemory {
             }
             return Err(error);
         }
-        Ok(Made {
+        Ok(CreatedMemory {
             memory,
             buffer,
             bytes,
@@ -139,12 +141,12 @@ impl HeapMemory {
     /// then overtake draws of the previous command buffer in memory that both alias. Source: lavapipe 22.3.6, where 5 of 10 runs of examples/deferred
     /// read poison that was written too early.
     fn record_guard(&self, driver: &Driver, commands: vk::CommandBuffer) {
-        if let Some(made) = self.made.get() {
+        if let Some(created_memory) = self.created_memory.get() {
             // After the guard of the previous command buffer.
             barrier(driver, commands, FILLS, FILL);
             call_down!(
                 driver.actions,
-                vkCmdFillBuffer(commands, made.buffer, self.heap.guard(), 4, POISON)
+                vkCmdFillBuffer(commands, created_memory.buffer, self.heap.guard(), 4, POISON)
             );
         }
     }
@@ -153,14 +155,16 @@ impl HeapMemory {
     /// lavapipe skips.
     pub(crate) fn record_first_guard(&self, driver: &Driver, commands: vk::CommandBuffer) {
         self.record_guard(driver, commands);
-        if self.is_made() {
+        if self.is_created() {
             barrier(driver, commands, FILL, FILLS);
         }
     }
 
     /// Records commands that overwrite the bytes in use of `[first, end)` with poison: their contents are undefined from here on.
     pub(crate) fn record_poison(&self, driver: &Driver, commands: vk::CommandBuffer, first: u64, end: u64) {
-        let Some(made) = self.made.get() else { return };
+        let Some(created_memory) = self.created_memory.get() else {
+            return;
+        };
         let Some((first, end)) = self.heap.words(first, end) else {
             return;
         };
@@ -168,7 +172,7 @@ impl HeapMemory {
         barrier(driver, commands, WRITES, FILL);
         call_down!(
             driver.actions,
-            vkCmdFillBuffer(commands, made.buffer, first, end - first, POISON)
+            vkCmdFillBuffer(commands, created_memory.buffer, first, end - first, POISON)
         );
         barrier(driver, commands, FILL, EVERYTHING);
     }
@@ -185,7 +189,7 @@ impl HeapMemory {
         first: u64,
     ) -> Result<Option<vk::CommandBuffer>, vk::Result> {
         let end = self.heap.end();
-        if !self.is_made() || first >= end {
+        if !self.is_created() || first >= end {
             return Ok(None);
         }
         let mut poisoners = self.poisoners.lock().unwrap_or_else(PoisonError::into_inner);
@@ -230,9 +234,12 @@ impl HeapMemory {
         for (_, pool) in poisoners.pools.drain() {
             call_down!(next, vkDestroyCommandPool(driver.handle, pool, null()));
         }
-        if let Some(made) = self.made.get() {
-            call_down!(next, vkDestroyBuffer(driver.handle, made.buffer, null()));
-            call_down!(next, vkFreeMemory(driver.handle, made.memory, null()));
+        if let Some(created_memory) = self.created_memory.get() {
+            call_down!(
+                next,
+                vkDestroyBuffer(driver.handle, created_memory.buffer, null())
+            );
+            call_down!(next, vkFreeMemory(driver.handle, created_memory.memory, null()));
         }
     }
 }
@@ -272,7 +279,7 @@ fn create_buffer(driver: &Driver, size: u64) -> Result<(vk::Buffer, vk::MemoryRe
         .size(size)
         .usage(vk::BufferUsageFlags::TRANSFER_DST | vk::BufferUsageFlags::STORAGE_BUFFER);
     let next = &driver.commands;
-    let buffer = created(|out| call_down!(next, vkCreateBuffer(driver.handle, &info, null(), out)))?;
+    let buffer = create_object(|out| call_down!(next, vkCreateBuffer(driver.handle, &info, null(), out)))?;
     let mut needs = vk::MemoryRequirements::default();
     call_down!(
         next,
@@ -284,7 +291,7 @@ fn create_buffer(driver: &Driver, size: u64) -> Result<(vk::Buffer, vk::MemoryRe
 fn create_pool(driver: &Driver, family: u32) -> Result<vk::CommandPool, vk::Result> {
     let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
     let next = &driver.commands;
-    created(|out| call_down!(next, vkCreateCommandPool(driver.handle, &info, null(), out)))
+    create_object(|out| call_down!(next, vkCreateCommandPool(driver.handle, &info, null(), out)))
 }
 
 fn allocate_commands(driver: &Driver, pool: vk::CommandPool) -> Result<vk::CommandBuffer, vk::Result> {
@@ -294,7 +301,7 @@ fn allocate_commands(driver: &Driver, pool: vk::CommandPool) -> Result<vk::Comma
         .command_buffer_count(1);
     let next = &driver.commands;
     let commands: vk::CommandBuffer =
-        created(|out| call_down!(next, vkAllocateCommandBuffers(driver.handle, &info, out)))?;
+        create_object(|out| call_down!(next, vkAllocateCommandBuffers(driver.handle, &info, out)))?;
     if let Some(set) = driver.set_loader_data {
         // SAFETY: The loader's callback, for a handle that the layer has just created.
         let set = unsafe { set(driver.handle, commands.as_raw() as *mut std::ffi::c_void) };
@@ -335,7 +342,7 @@ fn probe(driver: &Driver, types: &[vk::MemoryType]) -> Result<Option<u32>, vk::R
             .array_layers(1)
             .samples(vk::SampleCountFlags::TYPE_1)
             .usage(attachment | vk::ImageUsageFlags::SAMPLED);
-        let image = created(|out| call_down!(next, vkCreateImage(driver.handle, &info, null(), out)))?;
+        let image = create_object(|out| call_down!(next, vkCreateImage(driver.handle, &info, null(), out)))?;
         call_down!(
             next,
             vkGetImageMemoryRequirements(driver.handle, image, &mut needs)

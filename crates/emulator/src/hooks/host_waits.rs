@@ -6,15 +6,15 @@ use tileheap_layer::{array, call_down, chained, given, host_waits};
 use super::creates::creates;
 use super::device::{Device, device_entry_points};
 use crate::model::finding::Finding;
-use crate::model::order::followed::Followed;
+use crate::model::order::tracker::Tracker;
 
 /// Applies a change to the model of a device, and reports the findings, including those of batches that waited for the change.
 pub(crate) fn follow<F: IntoIterator<Item = Finding>>(
     device: &Device,
-    change: impl FnOnce(&mut Followed) -> F,
+    change: impl FnOnce(&mut Tracker) -> F,
 ) {
     if let Some(check) = &device.check {
-        let findings = change(&mut check.followed());
+        let findings = change(&mut check.tracker());
         device.reporter.report_all(findings);
     }
 }
@@ -25,8 +25,8 @@ creates! {
     |device, info, semaphore| {
         let kind = chained!(info.p_next => vk::SemaphoreTypeCreateInfo<'_>);
         if let Some(kind) = kind.filter(|kind| kind.semaphore_type == vk::SemaphoreType::TIMELINE) {
-            follow(&device, |followed| {
-                followed.create_timeline(semaphore, kind.initial_value);
+            follow(&device, |tracker| {
+                tracker.create_timeline(semaphore, kind.initial_value);
                 None
             });
         }
@@ -34,7 +34,7 @@ creates! {
 }
 
 host_waits! {
-    device_entry_points, |device| device.driver.commands, |wait| follow(&device, |followed| followed.wait(wait))
+    device_entry_points, |device| device.driver.commands, |wait| follow(&device, |tracker| tracker.wait(wait))
 }
 
 macro_rules! destroys {
@@ -42,8 +42,8 @@ macro_rules! destroys {
         device_entry_points! {$(
             /// Unregisters the object, since its handle may be reused.
             $command(handle, object, allocator) |device| {
-                follow(&device, |followed| {
-                    followed.$destroy(object);
+                follow(&device, |tracker| {
+                    tracker.$destroy(object);
                     None
                 });
                 call_down!(device.driver.commands, $command(handle, object, allocator));
@@ -62,14 +62,14 @@ device_entry_points! {
     /// Signals the semaphore in the model: batches that wait for the value may now run.
     vkSignalSemaphore(handle, info) |device| {
         let signal = given!(info);
-        follow(&device, |followed| followed.signal(signal.semaphore, signal.value));
+        follow(&device, |tracker| tracker.signal(signal.semaphore, signal.value));
         call_down!(device.driver.commands, vkSignalSemaphore(handle, info))
     }
 
     /// Resets the fences in the model: they no longer cover any submission.
     vkResetFences(handle, count, fences) |device| {
         for fence in array!(fences, count) {
-            follow(&device, |followed| followed.reset_fence(*fence));
+            follow(&device, |tracker| tracker.reset_fence(*fence));
         }
         call_down!(device.driver.commands, vkResetFences(handle, count, fences))
     }

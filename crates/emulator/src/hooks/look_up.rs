@@ -14,7 +14,7 @@ use super::bindings::*;
 use super::command_buffers::*;
 use super::descriptor_sets::*;
 use super::destroy::*;
-use super::device::{Enabled, device_entry_points};
+use super::device::{EnabledExtensions, device_entry_points};
 use super::devices::*;
 use super::hook::{Hook, Mode, hook};
 use super::host_waits::*;
@@ -76,7 +76,7 @@ const ALWAYS_THERE: [&CStr; 6] = [
 ];
 
 /// Returns true if a device has enabled the extension of a command.
-type IsEnabled = fn(&Enabled) -> bool;
+type IsEnabled = fn(&EnabledExtensions) -> bool;
 
 /// Looks up a command of the layer's own extensions: its entry point, and a function that returns true if a device has
 /// enabled its extension.
@@ -84,7 +84,7 @@ fn own_command(name: &CStr) -> Option<(EntryPoint, IsEnabled)> {
     macro_rules! own {
         ($($command:ident is $entry:ident: $pointer:ty, $enabled:ident;)+) => {
             $(if name == command_name!($command) {
-                return Some(($entry(), (|enabled: &Enabled| enabled.$enabled) as IsEnabled));
+                return Some(($entry(), (|enabled: &EnabledExtensions| enabled.$enabled) as IsEnabled));
             })+
         };
     }

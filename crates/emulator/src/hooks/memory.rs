@@ -132,12 +132,12 @@ macro_rules! resource_queries {
 }
 resource_queries! {
     vkGetImageMemoryRequirements, vkGetImageMemoryRequirements2(image):
-        |device, image| Needs {
+        |device, image| RequirementInputs {
             tile: device.resources.images.with(image.as_raw(), |image| image.needs).flatten(),
             is_transient: device.resources.transient_images.get(image.as_raw()).is_some(),
         };
     vkGetBufferMemoryRequirements, vkGetBufferMemoryRequirements2(buffer):
-        |device, buffer| Needs {
+        |device, buffer| RequirementInputs {
             tile: device.resources.buffers.with(buffer.as_raw(), |buffer| buffer.needs).flatten(),
             is_transient: false,
         };
@@ -167,7 +167,7 @@ described_queries! {
     |device, create| {
         let (create, stencil) = extended_flags::image(create);
         let driver = given!(out).memory_requirements;
-        let needs = Needs {
+        let needs = RequirementInputs {
             tile: tile_image_needs(&device, &create, stencil, &driver),
             is_transient: create.usage.contains(vk::ImageUsageFlags::TRANSIENT_ATTACHMENT),
         };
@@ -179,7 +179,7 @@ described_queries! {
     |device, create| {
         let create = extended_flags::buffer(create);
         let driver = given!(out).memory_requirements;
-        let needs = Needs { tile: tile_buffer_needs(&device, &create, &driver), is_transient: false };
+        let needs = RequirementInputs { tile: tile_buffer_needs(&device, &create, &driver), is_transient: false };
         complete(&device, out, needs);
     }
 
@@ -202,14 +202,14 @@ fn is_bound_in_parts(p_next: *const c_void) -> bool {
 }
 
 /// The properties of a resource on which its emulated memory requirements depend.
-struct Needs {
+struct RequirementInputs {
     /// Requirements in the tile heap; `None` if the resource cannot be placed there.
     tile: Option<TileRequirements>,
     is_transient: bool,
 }
 
 /// Completes the requirements of a resource: remaps the memory types, adds the emulated ones that it supports, and fills in the tile requirements.
-fn complete(device: &Device, out: *mut vk::MemoryRequirements2<'_>, needs: Needs) {
+fn complete(device: &Device, out: *mut vk::MemoryRequirements2<'_>, needs: RequirementInputs) {
     let out = given!(mut out);
     let (bits, tile_needs) = (out.memory_requirements.memory_type_bits, needs.tile);
     out.memory_requirements.memory_type_bits = shown(device, bits, needs);
@@ -220,7 +220,7 @@ fn complete(device: &Device, out: *mut vk::MemoryRequirements2<'_>, needs: Needs
     }
 }
 
-fn shown(device: &Device, driver: u32, needs: Needs) -> u32 {
+fn shown(device: &Device, driver: u32, needs: RequirementInputs) -> u32 {
     let lazy = if needs.is_transient {
         device.lazy_bits(driver)
     } else {

@@ -58,7 +58,7 @@ fn next_subpass(recorder: &Recorder, command: &'static str) {
 
 /// The command that a dependency is recorded with.
 #[derive(Clone, Copy)]
-pub(super) enum OrderedAs<'a> {
+pub(super) enum DependencyCommand<'a> {
     /// `vkCmdPipelineBarrier2`.
     Barrier,
     /// `vkCmdWaitEvents2`, with an event for each dependency info.
@@ -67,13 +67,13 @@ pub(super) enum OrderedAs<'a> {
     Set(vk::Event),
 }
 
-impl OrderedAs<'_> {
+impl DependencyCommand<'_> {
     /// The name of the command, if it performs the layout transitions of its barriers.
     pub(super) fn discards(self) -> Option<&'static str> {
         match self {
-            OrderedAs::Barrier => Some("vkCmdPipelineBarrier2"),
-            OrderedAs::Wait(_) => Some("vkCmdWaitEvents2"),
-            OrderedAs::Set(_) => None,
+            DependencyCommand::Barrier => Some("vkCmdPipelineBarrier2"),
+            DependencyCommand::Wait(_) => Some("vkCmdWaitEvents2"),
+            DependencyCommand::Set(_) => None,
         }
     }
 }
@@ -119,8 +119,8 @@ fn of_resource(
         // The owner outside of the device may order a release and its acquire in ways that are not seen.
         (None, Some(change)) if !log::is_external(change) => {
             let resources = &recorder.device.resources;
-            let mut followed = recorder.check().followed();
-            let number = followed.number_of_transferred(object, || resources.next_number());
+            let mut tracker = recorder.check().tracker();
+            let number = tracker.number_of_transferred(object, || resources.next_number());
             (DependencyMemory::Part(number, ordinary), change)
         }
         (None, _) => (DependencyMemory::Execution, BarrierChange::None),
@@ -128,7 +128,11 @@ fn of_resource(
 }
 
 /// Converts a dependency to the model's form.
-fn ordered(recorder: &Recorder, flags: vk::DependencyFlags, one: dependencies::Dependency) -> Dependency {
+fn model_dependency(
+    recorder: &Recorder,
+    flags: vk::DependencyFlags,
+    one: dependencies::Dependency,
+) -> Dependency {
     use dependencies::DependencyMemory as M;
     let resources = &recorder.device.resources;
     let is_concurrent = || match one.memory {
@@ -138,7 +142,7 @@ fn ordered(recorder: &Recorder, flags: vk::DependencyFlags, one: dependencies::D
     };
     let family = family_change(flags, one.families, is_concurrent).filter(|_| recorder.follows_order);
     if flags.contains(ALL_STAGES) && one.families.0 != one.families.1 {
-        recorder.check().followed().allow_unseen_transfers();
+        recorder.check().tracker().allow_unseen_transfers();
     }
     let (extent, change) = match one.memory {
         M::None => (DependencyMemory::Execution, BarrierChange::None),
@@ -176,7 +180,7 @@ fn ordered(recorder: &Recorder, flags: vk::DependencyFlags, one: dependencies::D
     };
     Dependency {
         scopes: scopes(&one),
-        extent,
+        memory: extent,
         change,
     }
 }
@@ -184,9 +188,9 @@ fn ordered(recorder: &Recorder, flags: vk::DependencyFlags, one: dependencies::D
 /// Converts the scopes of a dependency to the model's form.
 pub(crate) fn scopes(one: &dependencies::Dependency) -> DependencyScopes {
     DependencyScopes {
-        src: one.src,
+        src: one.src_stages,
         src_access: one.src_access,
-        dst: one.dst,
+        dst: one.dst_stages,
         dst_access: one.dst_access,
     }
 }
@@ -195,7 +199,7 @@ pub(crate) fn scopes(one: &dependencies::Dependency) -> DependencyScopes {
 fn global(one: &dependencies::Dependency) -> Dependency {
     Dependency {
         scopes: scopes(one),
-        extent: DependencyMemory::All,
+        memory: DependencyMemory::All,
         change: BarrierChange::None,
     }
 }
@@ -255,7 +259,7 @@ pub(super) fn order_barriers(
         let all = of_memory((from, to), memory).map(|one| global(&one));
         return recording.order.barrier(all, events, &recording.at);
     }
-    let all = from_v1((from, to), memory, buffers, images).map(|one| ordered(recorder, flags, one));
+    let all = from_v1((from, to), memory, buffers, images).map(|one| model_dependency(recorder, flags, one));
     recording.order.barrier(all, events, &recording.at);
 }
 
@@ -263,32 +267,32 @@ pub(super) fn order_barriers(
 /// host has waited for before it sets them.
 fn wait_for_host(recorder: &Recorder, stages: vk::PipelineStageFlags2) {
     if stages.contains(vk::PipelineStageFlags2::HOST) {
-        recorder.check().followed().allow_unseen_order();
+        recorder.check().tracker().allow_unseen_order();
     }
 }
 
 /// Logs the `VkDependencyInfo` of a barrier or of `vkCmdSetEvent2`, or the infos of `vkCmdWaitEvents2`, one for each event.
 pub(super) fn order_dependencies(
     recorder: &Recorder,
-    ordered_as: OrderedAs<'_>,
+    command: DependencyCommand<'_>,
     infos: &[vk::DependencyInfo<'_>],
 ) {
     let recording = &mut *recorder.lock();
-    if let Some(command) = ordered_as.discards() {
+    if let Some(command) = command.discards() {
         recording.at.is_between(command);
     }
     for (index, info) in infos.iter().enumerate() {
-        let all = from_v2(info).map(|one| ordered(recorder, info.dependency_flags, one));
-        match ordered_as {
-            OrderedAs::Barrier => recording.order.barrier(all, &[], &recording.at),
-            OrderedAs::Wait(events) => {
+        let all = from_v2(info).map(|one| model_dependency(recorder, info.dependency_flags, one));
+        match command {
+            DependencyCommand::Barrier => recording.order.barrier(all, &[], &recording.at),
+            DependencyCommand::Wait(events) => {
                 let all: Vec<Dependency> = all.collect();
                 all.iter().for_each(|one| wait_for_host(recorder, one.scopes.src));
                 recording
                     .order
                     .barrier(all, &events[index..=index], &recording.at);
             }
-            OrderedAs::Set(event) => {
+            DependencyCommand::Set(event) => {
                 let none = vk::PipelineStageFlags2::NONE;
                 let stages = all.fold(none, |all, one| all | one.scopes.src);
                 recording.order.event(Event::Set(event, stages), &recording.at);

@@ -59,7 +59,7 @@ pub(crate) fn bind(device: &Device, resource: Option<Arc<Resource>>, memory: vk:
     if resource.place.set(place).is_err() {
         return;
     }
-    let (new, messages) = check.followed().bind(&resource);
+    let (new, messages) = check.tracker().bind(&resource);
     new.iter().for_each(|resource| device.resources.follow(resource));
     if !new.is_empty() && !check.has_shared_memory.swap(true, Ordering::Relaxed) {
         // Nothing is checked before this.
@@ -72,13 +72,13 @@ pub(crate) fn bind(device: &Device, resource: Option<Arc<Resource>>, memory: vk:
 pub(crate) fn bind_in_parts(device: &Device, memory: vk::DeviceMemory) {
     if let Some(check) = device.check.as_ref().filter(|check| check.follows_ordinary) {
         device.resources.external.insert(memory.as_raw(), ());
-        check.followed().allow_unseen_writes_in(memory);
+        check.tracker().allow_unseen_writes_in(memory);
     }
 }
 
 /// Records that the host has mapped a memory object, if mapping succeeded.
 pub(crate) fn map(device: &Device, result: vk::Result, memory: vk::DeviceMemory) {
     if let Some(check) = device.check.as_ref().filter(|_| result == vk::Result::SUCCESS) {
-        check.followed().map(memory);
+        check.tracker().map(memory);
     }
 }

@@ -50,7 +50,7 @@ physical_entry_points! {
             let next = &instance.next;
             return call_down!(next, vkGetPhysicalDeviceImageFormatProperties(handle, format, kind, tiling, usage, flags, out));
         };
-        if !emulation.grants(&request) {
+        if !emulation.allows_tile_image(&request) {
             store!(out, vk::ImageFormatProperties::default());
             return vk::Result::ERROR_FORMAT_NOT_SUPPORTED;
         }
@@ -74,7 +74,7 @@ physical_entry_points! {
         };
         let external = chained!(query.p_next => vk::PhysicalDeviceExternalImageFormatInfo<'_>);
         let is_external = external.is_some_and(|external| !external.handle_type.is_empty());
-        if is_external || !emulation.grants(&request) {
+        if is_external || !emulation.allows_tile_image(&request) {
             given!(mut out).image_format_properties = vk::ImageFormatProperties::default();
             return vk::Result::ERROR_FORMAT_NOT_SUPPORTED;
         }

@@ -11,7 +11,7 @@ use super::resources::note_sharing;
 /// Records that the presentation engine signals a semaphore and a fence, if `result` says that an image was acquired.
 fn acquired(device: &Device, result: vk::Result, semaphore: vk::Semaphore, fence: vk::Fence) {
     if [vk::Result::SUCCESS, vk::Result::SUBOPTIMAL_KHR].contains(&result) {
-        follow(device, |followed| followed.acquire(semaphore, fence));
+        follow(device, |tracker| tracker.acquire(semaphore, fence));
     }
 }
 
@@ -22,7 +22,7 @@ device_entry_points! {
         let waits = array!(given.p_wait_semaphores, given.wait_semaphore_count);
         let fences = chained!(given.p_next => vk::SwapchainPresentFenceInfoEXT<'_>);
         let fences = fences.map_or(&[][..], |info| array!(info.p_fences, info.swapchain_count));
-        follow(&device, |followed| followed.present(waits, fences));
+        follow(&device, |tracker| tracker.present(waits, fences));
         call_down!(device.driver.commands, vkQueuePresentKHR(queue, info))
     }
 
@@ -77,8 +77,8 @@ macro_rules! unseen_order {
         device_entry_points! {$(
             /// Records that the command may order later work in a way that the layer cannot track.
             $command(handle, $($arg),+) |device| {
-                follow(&device, |followed| {
-                    followed.allow_unseen_order();
+                follow(&device, |tracker| {
+                    tracker.allow_unseen_order();
                     None
                 });
                 call_down!(device.driver.commands, $command(handle, $($arg),+))

@@ -4,7 +4,7 @@ use ash::vk;
 use tileheap_layer::{array, batches as layer, call_down, chained, given};
 
 use super::device::device_entry_points;
-use super::submit::{given as known, submit};
+use super::submit::{application_batch, submit};
 use crate::model::objects::Object;
 use crate::model::order::unseen::UnseenSource;
 use crate::model::submissions::Batch;
@@ -35,7 +35,7 @@ device_entry_points! {
         let infos = array!(infos, count);
         let batches = infos.iter().map(|info| {
             let is_fixed = chained!(info.p_next => vk::DeviceGroupSubmitInfo<'_>).is_some();
-            known(layer::Batch::from_v1(info), is_fixed)
+            application_batch(layer::Batch::from_v1(info), is_fixed)
         });
         let batches: Vec<_> = batches.collect();
         submit(&device, check, queue, &batches, fence, as_given, |batches| {
@@ -43,7 +43,7 @@ device_entry_points! {
             let below: Vec<_> = batches
                 .iter()
                 .zip(&mut timelines)
-                .map(|(batch, timeline)| first_kind(batch, infos, timeline))
+                .map(|(batch, timeline)| submit_info_v1(batch, infos, timeline))
                 .collect();
             call_down!(device.driver.commands, vkQueueSubmit(queue, below.len() as u32, below.as_ptr(), fence))
         })
@@ -56,10 +56,10 @@ device_entry_points! {
         if check.follows_ordinary {
             // Accesses through sparse resources are not followed.
             let source = UnseenSource { command: "vkQueueBindSparse", object: Object::of(queue), at: None };
-            let messages = check.followed().allow_unseen_writes(UnseenWrites::ANYTHING, source);
+            let messages = check.tracker().allow_unseen_writes(UnseenWrites::ANYTHING, source);
             device.reporter.report_all(messages);
         }
-        let batches = array!(infos, count).iter().map(|info| known(layer::Batch::sparse(info), true));
+        let batches = array!(infos, count).iter().map(|info| application_batch(layer::Batch::sparse(info), true));
         let batches: Vec<_> = batches.collect();
         submit(&device, check, queue, &batches, fence, as_given, |_| as_given())
     }
@@ -69,10 +69,10 @@ device_entry_points! {
         let as_given = || call_down!(device.driver.commands, vkQueueSubmit2(queue, count, infos, fence));
         let Some(check) = &device.check else { return as_given() };
         let infos = array!(infos, count);
-        let batches: Vec<_> = infos.iter().map(|info| known(layer::Batch::from_v2(info), false)).collect();
+        let batches: Vec<_> = infos.iter().map(|info| application_batch(layer::Batch::from_v2(info), false)).collect();
         submit(&device, check, queue, &batches, fence, as_given, |batches| {
             let parts: Vec<_> = batches.iter().map(|batch| Parts::new(batch, infos)).collect();
-            let below: Vec<_> = batches.iter().zip(&parts).map(|(batch, parts)| second_kind(batch, infos, parts)).collect();
+            let below: Vec<_> = batches.iter().zip(&parts).map(|(batch, parts)| submit_info_v2(batch, infos, parts)).collect();
             call_down!(device.driver.commands, vkQueueSubmit2(queue, below.len() as u32, below.as_ptr(), fence))
         })
     }
@@ -81,7 +81,7 @@ device_entry_points! {
 /// The wait stages of a semaphore that blocks all commands.
 const ALL: vk::PipelineStageFlags = vk::PipelineStageFlags::ALL_COMMANDS;
 
-fn first_kind<'a>(
+fn submit_info_v1<'a>(
     batch: &'a Batch,
     infos: &[vk::SubmitInfo<'a>],
     timeline: &'a mut vk::TimelineSemaphoreSubmitInfo<'a>,
@@ -144,7 +144,7 @@ impl Parts {
     }
 }
 
-fn second_kind<'a>(batch: &Batch, infos: &[vk::SubmitInfo2<'a>], parts: &'a Parts) -> vk::SubmitInfo2<'a> {
+fn submit_info_v2<'a>(batch: &Batch, infos: &[vk::SubmitInfo2<'a>], parts: &'a Parts) -> vk::SubmitInfo2<'a> {
     let own = vk::SubmitInfo2::default();
     match batch {
         Batch::Application(index, None) => infos[*index],

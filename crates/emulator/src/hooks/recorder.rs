@@ -169,7 +169,7 @@ impl Recorder {
 
     /// Runs `work`, which must be short, on the recording. Returns `false` if `work` does, or if another thread uses the recording.
     #[inline(always)]
-    pub(crate) fn at_once(&self, work: impl FnOnce(&mut Recording) -> bool) -> bool {
+    pub(crate) fn try_with_recording(&self, work: impl FnOnce(&mut Recording) -> bool) -> bool {
         match self.try_lock() {
             Some(mut recording) => work(&mut recording),
             None => false,
@@ -240,7 +240,7 @@ impl Recorder {
 
     /// Records that the next action command may write to resources in ways that the layer does not see.
     #[cold]
-    pub(crate) fn acts_unseen(&self, writes: UnseenWrites, command: &'static str) {
+    pub(crate) fn allow_unseen_writes_of_action(&self, writes: UnseenWrites, command: &'static str) {
         let mut at = self.lock().at;
         at.act(command);
         self.allow_unseen_writes(writes, command, at);
@@ -268,7 +268,7 @@ impl Recorder {
             object: Object::of(self.handle),
             at: Some(at),
         };
-        let messages = self.check().followed().allow_unseen_writes(writes, source);
+        let messages = self.check().tracker().allow_unseen_writes(writes, source);
         self.device.reporter.report_all(messages);
     }
 

@@ -15,7 +15,7 @@ use tileheap_units::spread;
 
 use super::creates::creates;
 use super::device::Device;
-use super::driver::created;
+use super::driver::create_object;
 use super::strip;
 use crate::model::objects::Object;
 use crate::model::render_passes::render_pass;
@@ -38,7 +38,7 @@ macro_rules! resuming {
         }
         stripped.info.p_attachments = attachments.as_ptr();
         let (next, handle) = (&$device.driver.commands, $device.driver.handle);
-        created(|out| call_down!(next, $command(handle, &stripped.info, null(), out))).ok()
+        create_object(|out| call_down!(next, $command(handle, &stripped.info, null(), out))).ok()
     }};
 }
 
@@ -98,7 +98,7 @@ creates! {
     |device, info, pass| {
         let mut remembered = render_pass(&RenderPassDesc::from_v1(info), info.p_next);
         if device.tile_shading.is_some() && remembered.is_tile_shading && info.subpass_count == 1 {
-            remembered.again = resuming!(device, info, strip::render_pass, vkCreateRenderPass);
+            remembered.resuming_pass = resuming!(device, info, strip::render_pass, vkCreateRenderPass);
         }
         device.resources.render_passes.insert(pass.as_raw(), Arc::new(remembered));
     }
@@ -108,7 +108,7 @@ creates! {
     |device, info, pass| {
         let mut remembered = render_pass(&RenderPassDesc::from_v2(info), info.p_next);
         if device.tile_shading.is_some() && remembered.is_tile_shading && info.subpass_count == 1 {
-            remembered.again = resuming!(device, info, strip::render_pass2, vkCreateRenderPass2);
+            remembered.resuming_pass = resuming!(device, info, strip::render_pass2, vkCreateRenderPass2);
         }
         device.resources.render_passes.insert(pass.as_raw(), Arc::new(remembered));
     }
@@ -184,7 +184,7 @@ fn remember_image(
             .then(|| tile_image_needs(device, info, stencil_usage, &driver))
             .flatten(),
         driver_size: driver.size,
-        fits_below: fits_below(device, &driver),
+        fits_driver_memory: fits_driver_memory(device, &driver),
         size: driver.size,
         tiling: image_tiling(info),
         format: info.format,
@@ -200,7 +200,7 @@ fn remember_image(
             info.usage | stencil_usage,
             device.has_maintenance9,
         ),
-        follows: false.into(),
+        is_followed: false.into(),
         place: OnceLock::new(),
     };
     device
@@ -264,7 +264,7 @@ fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateI
             .then(|| tile_buffer_needs(device, info, &driver))
             .flatten(),
         driver_size: driver.size,
-        fits_below: fits_below(device, &driver),
+        fits_driver_memory: fits_driver_memory(device, &driver),
         size: info.size,
         tiling: Tiling::Linear,
         format: vk::Format::UNDEFINED,
@@ -275,7 +275,7 @@ fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateI
         is_fetched: info.usage.intersects(FETCHED),
         is_input: false,
         sharing: SharingMode::of_buffer(info.sharing_mode, device.has_maintenance9),
-        follows: false.into(),
+        is_followed: false.into(),
         place: OnceLock::new(),
     };
     device
@@ -284,7 +284,7 @@ fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateI
         .insert(handle.as_raw(), Arc::new(resource));
 }
 
-fn fits_below(device: &Device, driver: &vk::MemoryRequirements) -> bool {
+fn fits_driver_memory(device: &Device, driver: &vk::MemoryRequirements) -> bool {
     let heap_type = device.heap_type();
     heap_type.is_some_and(|heap_type| driver.memory_type_bits >> heap_type & 1 == 1)
 }

@@ -6,15 +6,15 @@ use ash::vk;
 use tileheap_layer::{batches as layer, call_down};
 
 use super::device::{Check, Device};
-use super::driver::{Driver, created};
+use super::driver::{Driver, create_object};
 use super::recorder::recorder;
 use crate::model::finding::Finding;
-use crate::model::order::followed::FollowedBatch;
+use crate::model::order::tracker::TrackedBatch;
 use crate::model::submissions::{ApplicationBatch, Batch, Submission};
 use crate::model::trace::Trace;
 
 /// Determines whether a batch of the application uses tile memory.
-pub(crate) fn given(batch: layer::Batch, is_fixed: bool) -> ApplicationBatch {
+pub(crate) fn application_batch(batch: layer::Batch, is_fixed: bool) -> ApplicationBatch {
     let uses_tile =
         |commands: &vk::CommandBuffer| recorder(*commands).is_some_and(|recorder| recorder.lock().uses_tile);
     ApplicationBatch {
@@ -32,34 +32,34 @@ fn follow(check: &Check, submission: &Submission<'_>, fence: vk::Fence) -> Vec<F
         batch.batch.commands.iter().filter_map(log).collect()
     };
     let nothing = layer::Batch::default();
-    let all = submission.given.iter().enumerate();
+    let all = submission.application_batches.iter().enumerate();
     let mut batches: Vec<_> = all
-        .map(|(index, given)| FollowedBatch {
+        .map(|(index, given)| TrackedBatch {
             submit: submission.submit(index),
             family,
             batch: &given.batch,
             logs: logs(given),
             fence: vk::Fence::null(),
-            ends: submission.ends(index),
+            end_discard: submission.end_discard(index),
         })
         .collect();
     if batches.is_empty() && fence != vk::Fence::null() {
-        batches.push(FollowedBatch {
+        batches.push(TrackedBatch {
             submit: submission.submit(0),
             family,
             batch: &nothing,
             logs: Vec::new(),
             fence,
-            ends: None,
+            end_discard: None,
         });
     }
     if let Some(last) = batches.last_mut() {
         last.fence = fence;
     }
-    let mut followed = check.followed();
+    let mut tracker = check.tracker();
     batches
         .into_iter()
-        .flat_map(|batch| followed.submit(batch))
+        .flat_map(|batch| tracker.submit(batch))
         .collect()
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn submit(
         device: device.driver.handle,
         queue,
         number,
-        given,
+        application_batches: given,
         queue_submit_boundary,
         has_timeline: check.queues.has_timeline,
         trace: device.tile.as_ref().and_then(|tile| tile.trace.as_ref()),
@@ -104,7 +104,7 @@ pub(crate) fn submit(
             Err(error) => return error,
         }
     }
-    let raw = tile.heap.heap.take_raw();
+    let raw = tile.heap.heap.take_unpoisoned();
     let family = queues.family(queue);
     let poison = |first: u64| {
         if tile.poison {
@@ -126,7 +126,7 @@ pub(crate) fn submit(
         order.last = Some(queue);
         order.value = below.value;
     } else if let Some(first) = raw {
-        tile.heap.heap.restore_raw(first);
+        tile.heap.heap.restore_unpoisoned(first);
     }
     drop(order);
     device.reporter.call_back(&messages);
@@ -137,5 +137,5 @@ fn create_semaphore(driver: &Driver) -> Result<vk::Semaphore, vk::Result> {
     let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
     let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
     let next = &driver.commands;
-    created(|out| call_down!(next, vkCreateSemaphore(driver.handle, &info, null(), out)))
+    create_object(|out| call_down!(next, vkCreateSemaphore(driver.handle, &info, null(), out)))
 }

@@ -150,7 +150,7 @@ pub(crate) fn place(
     tile.heap.heap.use_up_to(place.end);
     // A resource is bound once; a second time is an error of the application, for the driver to return.
     if let (Ok(()), Some(check)) = (resource.place.set(place), &device.check) {
-        let (new, messages) = check.followed().bind(&resource);
+        let (new, messages) = check.tracker().bind(&resource);
         new.iter().for_each(|resource| device.resources.follow(resource));
         device.reporter.report_all(messages);
     }

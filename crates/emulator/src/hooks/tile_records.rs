@@ -9,7 +9,7 @@ use ash::vk::Handle;
 use tileheap_layer::call_down;
 use tileheap_layer::sharded::Sharded;
 
-use super::driver::{Driver, created};
+use super::driver::{Driver, create_object};
 use crate::model::tile_shaders::{self, RECORD_BYTES};
 
 /// The alignment of records: the largest that a driver may require (`minUniformBufferOffsetAlignment`).
@@ -131,7 +131,7 @@ impl TileRecords {
             .stage_flags(vk::ShaderStageFlags::COMPUTE)];
         let layout = |bindings: &[vk::DescriptorSetLayoutBinding<'_>]| {
             let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(bindings);
-            created(|out| call_down!(next, vkCreateDescriptorSetLayout(device, &info, null(), out)))
+            create_object(|out| call_down!(next, vkCreateDescriptorSetLayout(device, &info, null(), out)))
         };
         self.empty = layout(&[])?;
         self.layout = layout(&bindings)?;
@@ -142,17 +142,18 @@ impl TileRecords {
         let info = vk::DescriptorPoolCreateInfo::default()
             .max_sets(1)
             .pool_sizes(&sizes);
-        self.pool = created(|out| call_down!(next, vkCreateDescriptorPool(device, &info, null(), out)))?;
+        self.pool =
+            create_object(|out| call_down!(next, vkCreateDescriptorPool(device, &info, null(), out)))?;
         let layouts = [self.layout];
         let info = vk::DescriptorSetAllocateInfo::default()
             .descriptor_pool(self.pool)
             .set_layouts(&layouts);
-        self.set = created(|out| call_down!(next, vkAllocateDescriptorSets(device, &info, out)))?;
+        self.set = create_object(|out| call_down!(next, vkAllocateDescriptorSets(device, &info, out)))?;
         let bytes = STRIDE * u64::from(RECORDS);
         let info = vk::BufferCreateInfo::default()
             .size(bytes)
             .usage(vk::BufferUsageFlags::UNIFORM_BUFFER);
-        self.buffer = created(|out| call_down!(next, vkCreateBuffer(device, &info, null(), out)))?;
+        self.buffer = create_object(|out| call_down!(next, vkCreateBuffer(device, &info, null(), out)))?;
         let mut needs = vk::MemoryRequirements::default();
         call_down!(
             next,
@@ -167,7 +168,7 @@ impl TileRecords {
         let info = vk::MemoryAllocateInfo::default()
             .allocation_size(needs.size)
             .memory_type_index(memory_type);
-        self.memory = created(|out| call_down!(next, vkAllocateMemory(device, &info, null(), out)))?;
+        self.memory = create_object(|out| call_down!(next, vkAllocateMemory(device, &info, null(), out)))?;
         call_down!(next, vkBindBufferMemory(device, self.buffer, self.memory, 0)).result()?;
         let mut mapped = null_mut();
         let none = vk::MemoryMapFlags::empty();

@@ -38,7 +38,7 @@ pub(crate) fn begin_rendering(
         per_tile: false,
         area: info.render_area,
         tile: tile_of_rendering(&recorder.device, reserved, info),
-        again: Rendering::new(stripped).map(ResumeState::Rendering),
+        resume_state: Rendering::new(stripped).map(ResumeState::Rendering),
     }));
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn begin_pass(
         .get(info.framebuffer.as_raw())
         .map_or(info.render_area.extent, |framebuffer| framebuffer.extent);
     let views = chained!(info.p_next => vk::RenderPassAttachmentBeginInfo<'_>);
-    let again = match pass.again {
+    let resume_state = match pass.resuming_pass {
         None => Err("the render pass has several subpasses, or memory ran out when it was created"),
         Some(_) if contents != vk::SubpassContents::INLINE => {
             Err("the contents of the render pass are secondary command buffers")
@@ -77,16 +77,18 @@ pub(crate) fn begin_pass(
         per_tile: false,
         area: info.render_area,
         tile: tile_of_pass(&recorder.device, reserved, &pass, extent),
-        again,
+        resume_state,
     }));
 }
 
 /// Ends the render pass in the driver, calls `record`, and resumes the pass. Returns `false` if the pass cannot be interrupted.
 fn interrupt(recorder: &Recorder, pass: &TilePass, record: impl FnOnce(&Device)) -> bool {
-    let Ok(again) = &pass.again else { return false };
+    let Ok(resume_state) = &pass.resume_state else {
+        return false;
+    };
     let (device, commands) = (&*recorder.device, recorder.handle);
     let next = &device.driver.commands;
-    match again {
+    match resume_state {
         ResumeState::Rendering(_) => call_down!(next, vkCmdEndRendering(commands)),
         ResumeState::Pass { .. } => call_down!(next, vkCmdEndRenderPass(commands)),
     }
@@ -104,7 +106,7 @@ fn interrupt(recorder: &Recorder, pass: &TilePass, record: impl FnOnce(&Device))
     everything();
     record(device);
     everything();
-    match again {
+    match resume_state {
         ResumeState::Rendering(rendering) => rendering.with_info(pass.area, |info| {
             call_down!(next, vkCmdBeginRendering(commands, info));
         }),
@@ -189,7 +191,7 @@ fn each_tile(
             dispatch(device, &pass);
         }
     });
-    let reason = match &pass.again {
+    let reason = match &pass.resume_state {
         Err(reason) => Some(*reason),
         Ok(_) if is_run && !has_room => {
             Some("this device has used more distinct tiles than the emulator can store")

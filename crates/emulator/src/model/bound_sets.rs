@@ -14,12 +14,12 @@ use crate::tables::unseen_writes::UnseenWrites;
 /// The sets and the pipeline of each bind point, by handle; looked up when a command accesses them.
 #[derive(Default)]
 pub(crate) struct BoundSets {
-    points: [Point; 3],
-    pushes: u64,
+    bind_points: [BindPointState; 3],
+    push_count: u64,
 }
 
 #[derive(Default)]
-struct Point {
+struct BindPointState {
     pipeline: u64,
     /// The handle of each set; for push descriptors, the complement of the number of the push. 0 if unknown.
     sets: [u64; SETS],
@@ -44,15 +44,15 @@ pub(crate) struct Parameters<'a> {
 }
 
 /// Marks accesses that depend on dynamic offsets, the number of workgroups, or push constants; stored in place of the number of a list.
-const BY_PARAMETERS: u32 = u32::MAX - 1;
+const DEPENDS_ON_PARAMETERS: u32 = u32::MAX - 1;
 
 /// Number of tracked sets: no driver binds more at once (`maxBoundDescriptorSets` is 32 at most).
 const SETS: usize = 32;
 
-/// Number of hash buckets in the `checked` field of [`Point`], which each keep two combinations of pipeline and sets.
+/// Number of hash buckets in the `checked` field of [`BindPointState`], which each keep two combinations of pipeline and sets.
 const CHECKED: usize = 8;
 
-impl Point {
+impl BindPointState {
     #[inline]
     fn put(&mut self, index: usize, set: u64) {
         if let Some(slot) = self.sets.get_mut(index) {
@@ -141,7 +141,7 @@ impl BoundSets {
         descriptors: &Descriptors,
         mut access: impl FnMut(&DescriptorAccess, &Set, &[u32]),
     ) -> UnseenWrites {
-        let point = &self.points[index_of_reachable(reachable)];
+        let point = &self.bind_points[index_of_reachable(reachable)];
         let Some(pipeline) = descriptors.pipelines.get(point.pipeline) else {
             // Without a pipeline there are shader objects, whose writes are unseen since they were bound.
             return UNKNOWN_SHADER.only_if(point.pipeline != 0);
@@ -167,14 +167,14 @@ impl BoundSets {
 
     /// The bound pipeline's handle; 0 if unknown.
     pub(crate) fn pipeline(&self, point: vk::PipelineBindPoint) -> u64 {
-        index_of(point).map_or(0, |at| self.points[at].pipeline)
+        index_of(point).map_or(0, |at| self.bind_points[at].pipeline)
     }
 
     /// Binds a pipeline.
     #[inline]
     pub(crate) fn bind_pipeline(&mut self, point: vk::PipelineBindPoint, pipeline: vk::Pipeline) {
         if let Some(at) = index_of(point) {
-            let point = &mut self.points[at];
+            let point = &mut self.bind_points[at];
             point.key ^= spread(point.pipeline) ^ spread(pipeline.as_raw());
             point.pipeline = pipeline.as_raw();
         }
@@ -189,7 +189,7 @@ impl BoundSets {
         sets: impl Iterator<Item = vk::DescriptorSet>,
     ) {
         if let Some(at) = index_of(point) {
-            let point = &mut self.points[at];
+            let point = &mut self.bind_points[at];
             for (index, set) in (first as usize..).zip(sets) {
                 point.put(index, set.as_raw());
             }
@@ -206,7 +206,7 @@ impl BoundSets {
         descriptors: &Descriptors,
     ) {
         let Some(at) = index_of(point) else { return };
-        let known = &mut self.points[at].offsets;
+        let known = &mut self.bind_points[at].offsets;
         let indices = first as usize..first as usize + sets.len();
         known.retain(|(set, _)| !indices.contains(set));
         let mut offsets = offsets.iter().copied();
@@ -226,8 +226,8 @@ impl BoundSets {
     /// Updates some of the push descriptors of a set.
     pub(crate) fn push(&mut self, point: vk::PipelineBindPoint, index: u32, write: impl FnOnce(&Set)) {
         let Some(at) = index_of(point) else { return };
-        self.pushes += 1;
-        let (point, number) = (&mut self.points[at], !self.pushes);
+        self.push_count += 1;
+        let (point, number) = (&mut self.bind_points[at], !self.push_count);
         let before = point.sets.get(index as usize).copied().unwrap_or_default();
         let known = point.pushed.iter().position(|(number, _)| *number == before);
         let set = known.map_or_else(Set::default, |at| point.pushed.swap_remove(at).1);
@@ -246,9 +246,9 @@ impl BoundSets {
         state: u64,
         parameters: impl FnOnce() -> Parameters<'a>,
     ) -> Option<u32> {
-        let point = &self.points[index_of_reachable(reachable)];
+        let point = &self.bind_points[index_of_reachable(reachable)];
         match point.checked(state) {
-            Some(BY_PARAMETERS) => {
+            Some(DEPENDS_ON_PARAMETERS) => {
                 let state = state ^ point.parameters_key(parameters());
                 point.checked(state)
             }
@@ -264,12 +264,12 @@ impl BoundSets {
         state: u64,
         groups: Option<[u32; 3]>,
     ) -> Option<u32> {
-        let point = &self.points[index_of_reachable(reachable)];
+        let point = &self.bind_points[index_of_reachable(reachable)];
         match point.checked(state) {
-            Some(BY_PARAMETERS) if point.offsets.is_empty() && point.compared.is_empty() => {
+            Some(DEPENDS_ON_PARAMETERS) if point.offsets.is_empty() && point.compared.is_empty() => {
                 point.checked(state ^ parameters_key(NO_OFFSETS, groups, 0))
             }
-            Some(BY_PARAMETERS) => None,
+            Some(DEPENDS_ON_PARAMETERS) => None,
             list => list,
         }
     }
@@ -281,14 +281,14 @@ impl BoundSets {
         reachable: ReachableDescriptors,
         state: u64,
         list: u32,
-        by_parameters: Option<Parameters<'_>>,
+        depends_on_parameters: Option<Parameters<'_>>,
     ) {
-        let point = &mut self.points[index_of_reachable(reachable)];
-        match by_parameters {
+        let point = &mut self.bind_points[index_of_reachable(reachable)];
+        match depends_on_parameters {
             Some(parameters) => {
                 point.check(state ^ point.parameters_key(parameters), list);
                 if point.checked(state).is_none() {
-                    point.check(state, BY_PARAMETERS);
+                    point.check(state, DEPENDS_ON_PARAMETERS);
                 }
             }
             None => point.check(state, list),
@@ -302,7 +302,7 @@ impl BoundSets {
         descriptors: &Descriptors,
         push_constants: &PushConstants,
     ) -> Vec<(GuardValue, u32)> {
-        let point = &mut self.points[index_of_reachable(reachable)];
+        let point = &mut self.bind_points[index_of_reachable(reachable)];
         let Some(pipeline) = descriptors.pipelines.get(point.pipeline) else {
             return Vec::new();
         };
@@ -357,7 +357,7 @@ mod tests {
         assert_eq!(both(&sets, 2, [1, 2, 3]), (Some(6), Some(6)));
         assert_eq!(both(&sets, 2, [3, 2, 1]), (None, None), "other workgroups");
         assert_eq!(both(&sets, 3, [1, 2, 3]), (None, None), "another state");
-        sets.points[index_of_reachable(DISPATCH)]
+        sets.bind_points[index_of_reachable(DISPATCH)]
             .offsets
             .push((0, vec![64]));
         sets.check(DISPATCH, 2, 8, Some(parameters([1, 2, 3])));

@@ -160,7 +160,7 @@ pub(crate) fn check_descriptors(
         resources: Vec::new(),
         writes_attachments: false,
         may_change: false,
-        by_parameters: false,
+        depends_on_parameters: false,
     };
     let mut may_write_others_too = false;
     let mut unseen_writes =
@@ -173,7 +173,7 @@ pub(crate) fn check_descriptors(
                 rules.may_change = binding.is_some_and(|binding| binding.flags.intersects(UNCERTAIN));
                 let is_complete = set.for_each_at(accessed.binding, |entry| {
                     if entry.is_dynamic() && entry.resource.is_logged() {
-                        rules.by_parameters = true;
+                        rules.depends_on_parameters = true;
                         rules.access(accessed, &entry.with_offsets(layout, offsets));
                     } else {
                         rules.access(accessed, entry);
@@ -184,13 +184,13 @@ pub(crate) fn check_descriptors(
     let Rules {
         findings,
         accesses,
-        by_parameters,
+        depends_on_parameters,
         writes_attachments,
         ..
     } = rules;
     unseen_writes |= UnseenWrites::DESCRIPTORS.only_if(may_write_others_too || writes_attachments);
     let list = recording.order.list(accesses);
-    let parameters = by_parameters.then_some(Parameters {
+    let parameters = depends_on_parameters.then_some(Parameters {
         groups,
         push_constants: &recording.push_constants,
     });
@@ -226,7 +226,7 @@ struct Rules<'a> {
     /// True if the descriptors of the binding may change before the command runs, or if the command might not use them.
     may_change: bool,
     /// True if some of the accesses depend on dynamic offsets or on other parameters.
-    by_parameters: bool,
+    depends_on_parameters: bool,
 }
 
 impl Rules<'_> {
@@ -297,7 +297,7 @@ impl Rules<'_> {
         let Some(groups) = self.groups.filter(|_| is_known) else {
             return least;
         };
-        self.by_parameters = true;
+        self.depends_on_parameters = true;
         let length = |value: GuardValue| match (value, entry.part) {
             // The descriptor's own length, which may have a dynamic offset.
             (GuardValue::ArrayLength { set, binding, .. }, Some(ResourcePart::Bytes(first, end))) => {

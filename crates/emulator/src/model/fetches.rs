@@ -8,7 +8,7 @@ use ash::vk;
 use ash::vk::{AccessFlags2 as A, Handle, PipelineStageFlags2 as S};
 use tileheap_sync::program::{self, AccessKind, ResourceId, ResourcePart};
 
-use super::operations::{Drawn, Elements, Fetch, Parameters};
+use super::operations::{Drawn, Elements, Fetch, IndirectParameters};
 use super::order::log::LoggedAccess;
 use super::resources::{Resource, Resources};
 use super::vertex_input::{VertexBinding, VertexInput, VertexStep};
@@ -229,7 +229,7 @@ impl BoundBuffers {
     }
 }
 
-impl Parameters {
+impl IndirectParameters {
     fn fetch(&self, resources: &Resources, acts: bool, all: &mut Vec<(LoggedAccess, ResourcePart)>) {
         let usage = (S::DRAW_INDIRECT, A::INDIRECT_COMMAND_READ);
         let mut read = |buffer: vk::Buffer, (offset, size): (u64, u64), kind, is_certain| {
@@ -239,11 +239,11 @@ impl Parameters {
                 all.push((logged(&buffer, part, usage, kind, is_certain), buffer.all()));
             }
         };
-        let Parameters { bytes, stride, .. } = *self;
+        let IndirectParameters { bytes, stride, .. } = *self;
         let last = u64::from(self.count.saturating_sub(1));
         let size = stride.saturating_mul(last).saturating_add(bytes);
         let is_dense = self.count == 1 || stride == bytes;
-        let kind = match is_dense && self.number.is_none() {
+        let kind = match is_dense && self.count_buffer.is_none() {
             true => AccessKind::Whole,
             false => AccessKind::Partial,
         };
@@ -251,9 +251,9 @@ impl Parameters {
             self.buffer,
             (self.offset, size),
             kind,
-            acts && self.number.is_none(),
+            acts && self.count_buffer.is_none(),
         );
-        if let Some((buffer, offset)) = self.number {
+        if let Some((buffer, offset)) = self.count_buffer {
             let bytes = size_of::<u32>() as u64;
             read(buffer, (offset, bytes), AccessKind::Whole, acts);
         }
@@ -347,7 +347,7 @@ mod tests {
                 number: handle as u32,
                 needs: None,
                 driver_size: SIZE,
-                fits_below: false,
+                fits_driver_memory: false,
                 size: SIZE,
                 tiling: Tiling::Linear,
                 format: vk::Format::UNDEFINED,
@@ -358,7 +358,7 @@ mod tests {
                 is_fetched: true,
                 is_input: false,
                 sharing: Default::default(),
-                follows: (handle != UNBOUND).into(),
+                is_followed: (handle != UNBOUND).into(),
                 place: match handle {
                     UNBOUND => OnceLock::new(),
                     _ => OnceLock::from(place),

@@ -34,14 +34,14 @@ impl Heap {
 
     /// The first of the bytes in use that still have the driver's initial contents; `None` if all are poisoned. They count as poisoned
     /// from now on.
-    pub(crate) fn take_raw(&self) -> Option<u64> {
+    pub(crate) fn take_unpoisoned(&self) -> Option<u64> {
         let end = self.end();
         let first = self.poisoned.fetch_max(end, Ordering::Relaxed);
         (first < end).then_some(first)
     }
 
-    /// Reverts `take_raw`: nothing was submitted.
-    pub(crate) fn restore_raw(&self, first: u64) {
+    /// Reverts `take_unpoisoned`: nothing was submitted.
+    pub(crate) fn restore_unpoisoned(&self, first: u64) {
         self.poisoned.store(first, Ordering::Relaxed);
     }
 
@@ -64,18 +64,18 @@ mod tests {
     #[test]
     fn each_byte_in_use_is_raw_once() {
         let heap = Heap::new(4096);
-        assert_eq!((heap.take_raw(), heap.words(0, 4096)), (None, None));
+        assert_eq!((heap.take_unpoisoned(), heap.words(0, 4096)), (None, None));
         heap.use_up_to(1000);
         assert_eq!(
-            (heap.take_raw(), heap.words(10, 4096)),
+            (heap.take_unpoisoned(), heap.words(10, 4096)),
             (Some(0), Some((12, 1000)))
         );
-        assert_eq!(heap.take_raw(), None);
+        assert_eq!(heap.take_unpoisoned(), None);
         heap.use_up_to(500);
-        assert_eq!(heap.take_raw(), None);
+        assert_eq!(heap.take_unpoisoned(), None);
         heap.use_up_to(8192);
-        assert_eq!((heap.take_raw(), heap.end()), (Some(1000), 4096));
-        heap.restore_raw(1000);
-        assert_eq!(heap.take_raw(), Some(1000));
+        assert_eq!((heap.take_unpoisoned(), heap.end()), (Some(1000), 4096));
+        heap.restore_unpoisoned(1000);
+        assert_eq!(heap.take_unpoisoned(), Some(1000));
     }
 }

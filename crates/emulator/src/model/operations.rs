@@ -27,7 +27,7 @@ pub(super) enum Drawn {
 
 /// The parameters of an indirect command: up to `count` sets in a buffer, `stride` bytes apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Parameters {
+pub(super) struct IndirectParameters {
     pub(super) buffer: vk::Buffer,
     pub(super) offset: u64,
     /// Bytes of one set of parameters.
@@ -35,7 +35,7 @@ pub(super) struct Parameters {
     pub(super) stride: u64,
     pub(super) count: u32,
     /// The buffer that contains the number of draws or dispatches, at most `count`, and the offset of that number.
-    pub(super) number: Option<(vk::Buffer, u64)>,
+    pub(super) count_buffer: Option<(vk::Buffer, u64)>,
 }
 
 /// The memory that the arguments of an action command refer to.
@@ -96,7 +96,7 @@ impl Operation<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fetch {
     pub(super) drawn: Drawn,
-    pub(super) parameters: Option<Parameters>,
+    pub(super) parameters: Option<IndirectParameters>,
     /// True if the command draws or dispatches nothing, because one of its counts is 0.
     pub(super) is_empty: bool,
 }
@@ -168,7 +168,7 @@ impl Fetch {
     pub(crate) const fn counted_draws<T>(
         is_indexed: bool,
         parameters: (vk::Buffer, u64),
-        number: (vk::Buffer, u64),
+        count_buffer: (vk::Buffer, u64),
         count: u32,
         stride: u32,
     ) -> Fetch {
@@ -177,18 +177,18 @@ impl Fetch {
             parameters,
             count,
             stride,
-            Some(number),
+            Some(count_buffer),
         )
     }
 
     /// Like `counted_draws`, for workgroups of mesh shaders.
     pub(crate) const fn counted_groups<T>(
         parameters: (vk::Buffer, u64),
-        number: (vk::Buffer, u64),
+        count_buffer: (vk::Buffer, u64),
         count: u32,
         stride: u32,
     ) -> Fetch {
-        Fetch::indirect::<T>(Drawn::Groups(None), parameters, count, stride, Some(number))
+        Fetch::indirect::<T>(Drawn::Groups(None), parameters, count, stride, Some(count_buffer))
     }
 
     const fn indirect<T>(
@@ -196,17 +196,17 @@ impl Fetch {
         (buffer, offset): (vk::Buffer, u64),
         count: u32,
         stride: u32,
-        number: Option<(vk::Buffer, u64)>,
+        count_buffer: Option<(vk::Buffer, u64)>,
     ) -> Fetch {
         Fetch {
             drawn,
-            parameters: Some(Parameters {
+            parameters: Some(IndirectParameters {
                 buffer,
                 offset,
                 bytes: size_of::<T>() as u64,
                 stride: stride as u64,
                 count,
-                number,
+                count_buffer,
             }),
             is_empty: count == 0,
         }

@@ -194,7 +194,7 @@ mod tests {
             number: 1,
             needs: None,
             driver_size: 1024,
-            fits_below: false,
+            fits_driver_memory: false,
             size: 1000,
             tiling,
             format,
@@ -205,7 +205,7 @@ mod tests {
             is_fetched: false,
             is_input: false,
             sharing: Default::default(),
-            follows: false.into(),
+            is_followed: false.into(),
             place: OnceLock::new(),
         })
     }

@@ -19,7 +19,7 @@ use super::order::log::{EnclosingSubpass, Log, NOTHING, ORDINARY};
 use super::order::passes::{Feedback, Subpasses};
 use super::position::BoundMemory;
 use super::recording::{Pass, Preparation, Recording};
-use super::resources::{Attachment, RenderPass, Resources, View, is_only_read};
+use super::resources::{Attachment, RenderPass, Resources, View, is_read_only_layout};
 use crate::tables::messages::MessageId;
 
 /// An attachment in a render pass instance, if the layer knows its image.
@@ -109,7 +109,7 @@ pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) 
         match other {
             Some(other) if is_stencil => {
                 (other.attachment.stencil_load, other.attachment.stencil_store) = (load, store);
-                other.attachment.only_read &= is_only_read(target.image_layout);
+                other.attachment.is_read_only &= is_read_only_layout(target.image_layout);
                 other.attachment.aspects |= aspects;
                 merge(&mut other.roles, roles(target, aspects));
             }
@@ -144,7 +144,7 @@ pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) 
                         aspects,
                         is_resolve: false,
                         is_depth,
-                        only_read: is_only_read(target.image_layout),
+                        is_read_only: is_read_only_layout(target.image_layout),
                     },
                 });
             }
@@ -235,7 +235,7 @@ const RESOLVED: Attachment = Attachment {
     aspects: Aspects::empty(),
     is_resolve: true,
     is_depth: false,
-    only_read: false,
+    is_read_only: false,
 };
 
 /// The layers of a view that an instance renders: the first `count`, or, if `view_mask` is not 0, all from its lowest to its highest bit.
@@ -310,14 +310,14 @@ pub(crate) fn begin(
     };
     if !performs.loads {
         // No action or synchronization command may come between an instance and the one that resumes it.
-        pass.at_end = std::mem::take(&mut recording.suspended);
-        pass.at_end.append(&mut discards);
+        pass.end_discards = std::mem::take(&mut recording.suspended_discards);
+        pass.end_discards.append(&mut discards);
     }
     for (index, this) in attached.iter().enumerate() {
         let Some(place) = this.view.resource.tile_place() else {
             continue;
         };
-        pass.attached.push((place.first, place.end));
+        pass.attached_ranges.push((place.first, place.end));
         let object = this.view.resource.object;
         let is_wrong = !is_bound(at.bound, place);
         if is_wrong && !this.attachment.is_resolve {
@@ -337,7 +337,7 @@ pub(crate) fn begin(
         }
         let drops = performs.stores && this.attachment.discards_on_store() && this.is_covered;
         if drops && this.view.resource.is_single() {
-            pass.at_end.push(place.discard(DiscardReason::Store));
+            pass.end_discards.push(place.discard(DiscardReason::Store));
         }
     }
     recording.pass = Some(pass);
@@ -472,12 +472,12 @@ pub(crate) fn end(recording: &mut Recording, command: &'static str) -> (Vec<Disc
     let findings = unbound_attachments(&mut pass, at, AccessMethod::PassWithoutDraw(command));
     pass.subpasses.end(&mut recording.order, &at);
     let inherited = pass
-        .at_end
+        .end_discards
         .iter()
         .filter(|discard| discard.reason == DiscardReason::Inheritance);
     for discard in inherited {
         // The pass has stored the contents that were lost.
-        for (first, end) in &pass.attached {
+        for (first, end) in &pass.attached_ranges {
             let (first, end) = (discard.first.max(*first), discard.end.min(*end));
             if first < end {
                 let of_attachment = Discard {
@@ -485,7 +485,7 @@ pub(crate) fn end(recording: &mut Recording, command: &'static str) -> (Vec<Disc
                     end,
                     ..*discard
                 };
-                recording.order.lose(of_attachment, None, &at);
+                recording.order.discard(of_attachment, None, &at);
             }
         }
     }
@@ -493,9 +493,9 @@ pub(crate) fn end(recording: &mut Recording, command: &'static str) -> (Vec<Disc
         recording.at.bind(None);
     }
     if pass.suspends {
-        recording.suspended = std::mem::take(&mut pass.at_end);
+        recording.suspended_discards = std::mem::take(&mut pass.end_discards);
     }
-    (pass.at_end, findings)
+    (pass.end_discards, findings)
 }
 
 /// A secondary command buffer and its effects.
@@ -552,8 +552,8 @@ fn enter(recording: &mut Recording, secondary: &Secondary, entry: u64) -> Option
             };
             recording
                 .order
-                .lose(discard, Some(Object::of(secondary.handle)), &at);
-            pass.at_end.push(discard);
+                .discard(discard, Some(Object::of(secondary.handle)), &at);
+            pass.end_discards.push(discard);
         }
         return None;
     }
@@ -562,7 +562,7 @@ fn enter(recording: &mut Recording, secondary: &Secondary, entry: u64) -> Option
         recording.contents.entry = Some(entry);
         recording.enter(entry, DiscardReason::Secondary);
     } else if entry < live {
-        discard = Some(recording.lose((entry, live), DiscardReason::Secondary));
+        discard = Some(recording.discard((entry, live), DiscardReason::Secondary));
     }
     recording.contents.live = secondary.contents.live;
     discard

@@ -29,7 +29,8 @@ pub(crate) fn place(
         place,
         finding: Some(Finding::new(id, object, text)),
     };
-    let Some(resource) = resource.filter(|resource| resource.needs.is_some() || resource.fits_below) else {
+    let Some(resource) = resource.filter(|resource| resource.needs.is_some() || resource.fits_driver_memory)
+    else {
         let text = format!(
             "{object} is bound to {tile}, where it cannot be placed: it lacks the tile usage bit, or its tile requirements are 0"
         );

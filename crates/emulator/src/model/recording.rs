@@ -11,7 +11,7 @@ use super::fetches::BoundBuffers;
 use super::finding::Finding;
 use super::objects::Object;
 use super::operations::Operation;
-use super::order::log::{LoggedAccess, NOTHING, Recorded};
+use super::order::log::{LogRecorder, LoggedAccess, NOTHING};
 use super::order::passes::Subpasses;
 use super::position::{BoundMemory, Position};
 use super::resources::{MemoryBinding, Resource};
@@ -31,7 +31,7 @@ pub(crate) struct Recording {
     /// The tile shading state of `pass`, if it can run work per tile.
     pub(crate) tile_pass: Option<Box<TilePass>>,
     /// Bytes that a suspended render pass instance leaves to be poisoned when its last resuming instance ends.
-    pub(crate) suspended: Vec<Discard>,
+    pub(crate) suspended_discards: Vec<Discard>,
     is_primary: bool,
     /// The kinds of unseen writes that commands of this recording may perform.
     pub(crate) unseen_writes: UnseenWrites,
@@ -50,7 +50,7 @@ pub(crate) struct Recording {
     /// True if conditional rendering is active: draws, dispatches and clears of attachments may be skipped.
     pub(crate) is_conditional: bool,
     pub(crate) reported: ReportedOnce,
-    pub(crate) order: Recorded,
+    pub(crate) order: LogRecorder,
 }
 
 /// The messages reported in a recording, by object.
@@ -78,9 +78,9 @@ pub(crate) struct Pass {
     /// instead.
     pub(crate) unbound: Vec<(Arc<Resource>, Option<BoundMemory>)>,
     /// The byte ranges `[first, end)` of the instance's attachments in tile memory.
-    pub(crate) attached: Vec<(u64, u64)>,
+    pub(crate) attached_ranges: Vec<(u64, u64)>,
     /// Bytes that become undefined at the end of the instance.
-    pub(crate) at_end: Vec<Discard>,
+    pub(crate) end_discards: Vec<Discard>,
     /// True if the instance has run secondary command buffers, after which the bound tile memory is undefined.
     pub(crate) ran_secondaries: bool,
     pub(crate) subpasses: Subpasses,
@@ -107,7 +107,7 @@ impl Recording {
     pub(crate) fn new(commands: vk::CommandBuffer, is_primary: bool) -> Recording {
         Recording {
             is_primary,
-            order: Recorded::new(),
+            order: LogRecorder::new(),
             at: Position::beginning_of(commands),
             ..Recording::default()
         }
@@ -232,7 +232,7 @@ impl Recording {
     fn reserve(&mut self, reserved: u64) -> Option<Preparation> {
         let is_first = self.contents.entry.is_none();
         let discarded = self.contents.act(reserved);
-        let discard = discarded.map(|(first, end)| self.lose((first, end), DiscardReason::LessBound));
+        let discard = discarded.map(|(first, end)| self.discard((first, end), DiscardReason::LessBound));
         if is_first && self.is_primary {
             self.enter(reserved, DiscardReason::LessBound);
         }
@@ -244,13 +244,13 @@ impl Recording {
 
     /// Handles the first action command of a primary command buffer: all unbound bytes become undefined, regardless of earlier work.
     pub(crate) fn enter(&mut self, reserved: u64, reason: DiscardReason) {
-        self.lose((reserved, u64::MAX), reason);
+        self.discard((reserved, u64::MAX), reason);
     }
 
     /// Makes bytes undefined at this position.
-    pub(crate) fn lose(&mut self, (first, end): (u64, u64), reason: DiscardReason) -> Discard {
+    pub(crate) fn discard(&mut self, (first, end): (u64, u64), reason: DiscardReason) -> Discard {
         let discard = Discard { first, end, reason };
-        self.order.lose(discard, None, &self.at);
+        self.order.discard(discard, None, &self.at);
         discard
     }
 }

@@ -12,7 +12,7 @@ use tileheap_sync::program::{DependencyScopes, PassDependency};
 use tileheap_sync::render_pass::{AttachmentUse, Role, written_in};
 use vk::ImageAspectFlags as Aspects;
 
-use super::resources::{Attachment, RenderPass, has_two_aspects, is_only_read, is_stencil_only};
+use super::resources::{Attachment, RenderPass, has_two_aspects, is_read_only_layout, is_stencil_only};
 use super::tile_passes::is_tile_shading;
 
 /// The operations of a render pass, including structures chained to its create info.
@@ -24,7 +24,7 @@ pub(crate) fn render_pass(desc: &RenderPassDesc, p_next: *const c_void) -> Rende
     let described = (0..).zip(&desc.attachments);
     let mut attachments: Vec<Attachment> = described
         .map(|(index, description)| Attachment {
-            only_read: !is_written(index) && !is_resolve(index),
+            is_read_only: !is_written(index) && !is_resolve(index),
             view: index,
             ..attachment(description, is_resolve(index))
         })
@@ -45,7 +45,7 @@ pub(crate) fn render_pass(desc: &RenderPassDesc, p_next: *const c_void) -> Rende
         dependencies: desc.dependencies.iter().filter_map(dependency).collect(),
         uses,
         is_tile_shading: is_tile_shading(p_next),
-        again: None,
+        resuming_pass: None,
     }
 }
 
@@ -56,7 +56,7 @@ fn uses(subpass: &Subpass) -> Vec<AttachmentUse> {
         role,
         layout,
     };
-    let drawn = || subpass.colors.iter().chain(&subpass.depth);
+    let drawn = || subpass.colors.iter().chain(&subpass.depth_stencil);
     let depth = |one: &AttachmentReference| {
         let written = written_in(one.1);
         used(one, Role::DepthStencil { written })
@@ -75,7 +75,7 @@ fn uses(subpass: &Subpass) -> Vec<AttachmentUse> {
     let colors = subpass.colors.iter().map(|one| used(one, Role::Color));
     let inputs = subpass.inputs.iter().map(|one| used(one, Role::Input));
     colors
-        .chain(subpass.depth.iter().map(depth))
+        .chain(subpass.depth_stencil.iter().map(depth))
         .chain(inputs)
         .chain(sources)
         .chain(targets)
@@ -86,7 +86,7 @@ fn uses(subpass: &Subpass) -> Vec<AttachmentUse> {
 pub(crate) fn is_written(one: &AttachmentUse) -> bool {
     match one.role {
         Role::Color => true,
-        Role::DepthStencil { .. } => !is_only_read(one.layout),
+        Role::DepthStencil { .. } => !is_read_only_layout(one.layout),
         Role::Input | Role::ResolveSource { .. } | Role::ResolveTarget { .. } => false,
     }
 }
@@ -113,9 +113,9 @@ fn dependency((from, to, one): &(u32, u32, dependencies::Dependency)) -> Option<
         from: subpass(*from),
         to: subpass(*to),
         scopes: DependencyScopes {
-            src: one.src,
+            src: one.src_stages,
             src_access: one.src_access,
-            dst: one.dst,
+            dst: one.dst_stages,
             dst_access: one.dst_access,
         },
     })
@@ -123,10 +123,10 @@ fn dependency((from, to, one): &(u32, u32, dependencies::Dependency)) -> Option<
 
 /// Creates separate attachments for stencil aspects whose layouts are separate from those of depth.
 fn split_stencils(desc: &RenderPassDesc, attachments: &mut Vec<Attachment>, uses: &mut [Vec<AttachmentUse>]) {
-    let in_subpasses = desc.subpasses.iter().flat_map(|subpass| &subpass.stencils);
+    let in_subpasses = desc.subpasses.iter().flat_map(|subpass| &subpass.stencil_layouts);
     let in_subpasses = in_subpasses.map(|one| one.0);
     let mut split: Vec<u32> = desc
-        .stencils
+        .stencil_layouts
         .iter()
         .map(|one| one.0)
         .chain(in_subpasses)
@@ -145,13 +145,13 @@ fn split_stencils(desc: &RenderPassDesc, attachments: &mut Vec<Attachment>, uses
             aspects: Aspects::STENCIL,
             ..*both
         };
-        if let Some((_, layouts)) = desc.stencils.iter().find(|one| one.0 == index) {
+        if let Some((_, layouts)) = desc.stencil_layouts.iter().find(|one| one.0 == index) {
             [stencil.initial_layout, stencil.final_layout] = *layouts;
         }
         let own = attachments.len();
         attachments.push(stencil);
         for (used, subpass) in uses.iter_mut().zip(&desc.subpasses) {
-            let layout = subpass.stencils.iter().find(|one| one.0 == index);
+            let layout = subpass.stencil_layouts.iter().find(|one| one.0 == index);
             let of_both = used.iter().filter(|one| one.attachment == index as usize);
             let stencils = of_both.map(|one| stencil_use(one, own, layout.map(|one| one.1)));
             let stencils: Vec<_> = stencils.collect();
@@ -206,7 +206,7 @@ fn attachment(description: &vk::AttachmentDescription2<'_>, is_resolve: bool) ->
         aspects: format::aspects(description.format),
         is_resolve,
         is_depth: has_depth_or_stencil(description.format),
-        only_read: false,
+        is_read_only: false,
     }
 }
 
@@ -298,9 +298,9 @@ mod tests {
         let both = described(vk::Format::D24_UNORM_S8_UINT);
         let pass = |resolved| {
             let subpass = Subpass {
-                depth: Some((0, DEPTH_LAYOUT)),
+                depth_stencil: Some((0, DEPTH_LAYOUT)),
                 resolves: vec![(0, (1, DEPTH_LAYOUT))],
-                resolved,
+                resolved_aspects: resolved,
                 ..Subpass::default()
             };
             render_pass(
@@ -328,8 +328,8 @@ mod tests {
     fn stencil_with_layouts_of_its_own_is_an_attachment_of_its_own() {
         use vk::ImageLayout as L;
         let subpass = |depth, stencil| Subpass {
-            depth: Some((0, depth)),
-            stencils: vec![(0, stencil)],
+            depth_stencil: Some((0, depth)),
+            stencil_layouts: vec![(0, stencil)],
             ..Subpass::default()
         };
         let desc = RenderPassDesc {
@@ -338,7 +338,7 @@ mod tests {
                 subpass(DEPTH_LAYOUT, L::STENCIL_READ_ONLY_OPTIMAL),
                 subpass(L::DEPTH_READ_ONLY_OPTIMAL, L::STENCIL_ATTACHMENT_OPTIMAL),
             ],
-            stencils: vec![(0, [L::GENERAL, L::STENCIL_READ_ONLY_OPTIMAL])],
+            stencil_layouts: vec![(0, [L::GENERAL, L::STENCIL_READ_ONLY_OPTIMAL])],
             ..RenderPassDesc::default()
         };
         let pass = render_pass(&desc, std::ptr::null());
@@ -367,9 +367,9 @@ mod tests {
     #[test]
     fn dependencies_of_a_subpass_on_itself_are_left_out() {
         let one = dependencies::Dependency {
-            src: vk::PipelineStageFlags2::COPY,
+            src_stages: vk::PipelineStageFlags2::COPY,
             src_access: vk::AccessFlags2::TRANSFER_WRITE,
-            dst: vk::PipelineStageFlags2::FRAGMENT_SHADER,
+            dst_stages: vk::PipelineStageFlags2::FRAGMENT_SHADER,
             dst_access: vk::AccessFlags2::SHADER_READ,
             memory: dependencies::DependencyMemory::All,
             families: (vk::QUEUE_FAMILY_IGNORED, vk::QUEUE_FAMILY_IGNORED),
@@ -383,7 +383,7 @@ mod tests {
         let ends: Vec<_> = pass.dependencies.iter().map(|one| (one.from, one.to)).collect();
         assert_eq!(ends, [(None, Some(0)), (Some(0), Some(1)), (Some(1), None)]);
         let scopes = pass.dependencies[0].scopes;
-        assert_eq!((scopes.src, scopes.dst), (one.src, one.dst));
+        assert_eq!((scopes.src, scopes.dst), (one.src_stages, one.dst_stages));
         assert_eq!(
             (scopes.src_access, scopes.dst_access),
             (one.src_access, one.dst_access)

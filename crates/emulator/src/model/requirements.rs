@@ -24,13 +24,13 @@ pub(crate) fn tile_image(
         stencil_usage,
         flags: info.flags,
     };
-    if !request.is_tile() || !emulation.grants(&request) {
+    if !request.is_tile() || !emulation.allows_tile_image(&request) {
         return None;
     }
     let model = match emulation.profile.tile.image(info) {
         Some(needs) => needs.size.0,
         // Images beyond the guaranteed set have the driver's size.
-        None if emulation.profile.quirks.beyond_guaranteed => driver.size,
+        None if emulation.profile.quirks.allows_beyond_guaranteed => driver.size,
         None => return None,
     };
     enlarged(emulation, heap_type, model, driver)
@@ -64,11 +64,11 @@ fn enlarged(
     let quirks = emulation.profile.quirks;
     let block = emulation.profile.tile.block.bytes;
     let alignment = block.lcm(Alignment::new(driver.alignment)?)?;
-    let size = Bytes(model.max(driver.size)).max(quirks.least_size);
-    let granularity = if quirks.least_size.0 > 1 { block } else { alignment };
+    let size = Bytes(model.max(driver.size)).max(quirks.min_size);
+    let granularity = if quirks.min_size.0 > 1 { block } else { alignment };
     let size = size.checked_align_up(granularity)?;
-    let odd = u64::from(quirks.odd_sizes);
+    let odd = u64::from(quirks.unaligned_sizes);
     let size = Bytes(size.0.checked_add(odd)?);
-    let is_beyond = quirks.nothing_beyond_heap && size > emulation.profile.tile.size;
+    let is_beyond = quirks.zero_if_larger_than_heap && size > emulation.profile.tile.size;
     (!is_beyond).then_some(TileRequirements { size, alignment })
 }

@@ -42,7 +42,7 @@ pub(crate) struct Resources {
     /// Swapchains whose images have `VK_SHARING_MODE_CONCURRENT`.
     pub(crate) concurrent_swapchains: Sharded<()>,
     /// The number of images and buffers that were registered.
-    created: AtomicU32,
+    resource_count: AtomicU32,
     /// True once a buffer that draws or dispatches may fetch from (vertex, index or indirect) has been tracked; never reset.
     has_fetched: AtomicBool,
     /// True once a dynamic descriptor of a tracked buffer has been written; never reset.
@@ -60,7 +60,7 @@ pub(crate) struct Resource {
     /// Bytes of the heap that the driver uses for the resource.
     pub(crate) driver_size: u64,
     /// True if the driver can bind the resource to the heap's memory.
-    pub(crate) fits_below: bool,
+    pub(crate) fits_driver_memory: bool,
     /// The creation size of a buffer, or the driver's size of an image.
     pub(crate) size: u64,
     /// The mapping of the resource to bytes; for an image with optimal tiling, all of its subresources, where the slices of
@@ -83,7 +83,7 @@ pub(crate) struct Resource {
     /// The sharing mode: an exclusive resource needs an ownership transfer to keep its contents when another queue family uses it.
     pub(crate) sharing: SharingMode,
     /// The value that [`Resource::is_followed`] returns.
-    pub(crate) follows: AtomicBool,
+    pub(crate) is_followed: AtomicBool,
     /// The resource's binding to memory, if any.
     pub(crate) place: OnceLock<MemoryBinding>,
 }
@@ -103,7 +103,7 @@ impl Resource {
     /// Returns true if the resource is tracked: it is in tile memory, or shares bytes with another resource.
     #[inline]
     pub(crate) fn is_followed(&self) -> bool {
-        self.follows.load(Ordering::Relaxed)
+        self.is_followed.load(Ordering::Relaxed)
     }
 
     /// Returns true if the resource has one mip level, one layer and one slice.
@@ -191,7 +191,7 @@ pub(crate) struct RenderPass {
     pub(crate) dependencies: Vec<PassDependency>,
     pub(crate) is_tile_shading: bool,
     /// The pass that resumes this one after an interruption.
-    pub(crate) again: Option<vk::RenderPass>,
+    pub(crate) resuming_pass: Option<vk::RenderPass>,
 }
 
 /// The operations on an attachment of a render pass.
@@ -212,7 +212,7 @@ pub(crate) struct Attachment {
     /// True if the attachment has depth or stencil.
     pub(crate) is_depth: bool,
     /// True if neither draws nor resolves can write to the attachment.
-    pub(crate) only_read: bool,
+    pub(crate) is_read_only: bool,
 }
 
 /// The mapping of an image to bytes.
@@ -257,7 +257,7 @@ pub(crate) fn has_two_aspects(format: vk::Format) -> bool {
 }
 
 /// Returns true if attachments in a layout are read-only.
-pub(crate) fn is_only_read(layout: vk::ImageLayout) -> bool {
+pub(crate) fn is_read_only_layout(layout: vk::ImageLayout) -> bool {
     use vk::ImageLayout as L;
     matches!(
         layout,
@@ -282,7 +282,7 @@ impl Resources {
 
     /// Tracks a resource from now on.
     pub(crate) fn follow(&self, resource: &Resource) {
-        resource.follows.store(true, Ordering::Relaxed);
+        resource.is_followed.store(true, Ordering::Relaxed);
         if resource.is_fetched {
             self.has_fetched.store(true, Ordering::Relaxed);
         }
@@ -307,7 +307,7 @@ impl Resources {
 
     /// The number of a new resource.
     pub(crate) fn next_number(&self) -> u32 {
-        self.created.fetch_add(1, Ordering::Relaxed) + 1
+        self.resource_count.fetch_add(1, Ordering::Relaxed) + 1
     }
 }
 
@@ -321,7 +321,7 @@ mod tests {
             number: 1,
             needs: None,
             driver_size: 0,
-            fits_below: false,
+            fits_driver_memory: false,
             size: 0,
             tiling: image_tiling(info),
             format: info.format,
@@ -332,7 +332,7 @@ mod tests {
             is_fetched: false,
             is_input: false,
             sharing: SharingMode::Concurrent,
-            follows: false.into(),
+            is_followed: false.into(),
             place: OnceLock::new(),
         }
     }

@@ -107,7 +107,7 @@ pub(crate) struct Submission<'a> {
     pub(crate) queue: vk::Queue,
     /// The number of the submit call on the device.
     pub(crate) number: u64,
-    pub(crate) given: &'a [ApplicationBatch],
+    pub(crate) application_batches: &'a [ApplicationBatch],
     /// True if contents survive between batches of one submission.
     pub(crate) queue_submit_boundary: bool,
     pub(crate) has_timeline: bool,
@@ -132,11 +132,15 @@ impl Submission<'_> {
 
     /// The reason why contents become undefined at the end of a batch; `None` if they survive it. This is known before the batches
     /// run.
-    pub(crate) fn ends(&self, batch: usize) -> Option<DiscardReason> {
+    pub(crate) fn end_discard(&self, batch: usize) -> Option<DiscardReason> {
         if !self.queue_submit_boundary {
             return Some(DiscardReason::BatchEnd);
         }
-        let goes_on = self.given.iter().skip(batch + 1).any(|later| later.uses_tile);
+        let goes_on = self
+            .application_batches
+            .iter()
+            .skip(batch + 1)
+            .any(|later| later.uses_tile);
         (!goes_on).then_some(DiscardReason::SubmitEnd)
     }
 
@@ -160,7 +164,7 @@ impl Submission<'_> {
         let mut waits = self.has_timeline && order.last.is_some_and(|last| last != self.queue);
         // The first window begins without contents.
         let mut window = std::mem::take(&mut order.window);
-        for (index, batch) in self.given.iter().enumerate() {
+        for (index, batch) in self.application_batches.iter().enumerate() {
             let takes_part = batch.uses_tile || window.live > 0;
             if !takes_part {
                 batches.push(Batch::Application(index, None));
@@ -197,7 +201,7 @@ impl Submission<'_> {
                 let handles = batch.batch.commands.iter().map(|commands| commands.as_raw());
                 trace.submit(self.submit(index), handles, window.live);
             }
-            if self.ends(index).is_some() {
+            if self.end_discard(index).is_some() {
                 if window.live > 0 {
                     batches.extend(poison(0)?.map(Batch::Poison));
                 }
@@ -228,12 +232,12 @@ mod tests {
             device: vk::Device::null(),
             queue: vk::Queue::null(),
             number: 1,
-            given: &given,
+            application_batches: &given,
             queue_submit_boundary,
             has_timeline: false,
             trace: None,
         };
-        let all = (0..uses.len()).map(|batch| submission.ends(batch).is_some());
+        let all = (0..uses.len()).map(|batch| submission.end_discard(batch).is_some());
         all.collect()
     }
 

@@ -14,7 +14,7 @@ pub(crate) struct TilePass {
     /// The size of a tile; the first tile begins at texel (0, 0).
     pub(crate) tile: vk::Extent2D,
     /// The state that resumes the pass, or the reason why the pass cannot be interrupted.
-    pub(crate) again: Result<ResumeState, &'static str>,
+    pub(crate) resume_state: Result<ResumeState, &'static str>,
 }
 
 /// The state that resumes a pass. A resumed pass loads the contents that it stored when it was interrupted.

@@ -11,8 +11,8 @@ use super::resources::Resource;
 /// The regions of a transfer command, as structures of the original command or of the one whose name ends in 2.
 #[derive(Clone, Copy)]
 pub(crate) enum Regions<'a, T, U> {
-    First(&'a [T]),
-    Second(&'a [U]),
+    V1(&'a [T]),
+    V2(&'a [U]),
 }
 
 /// A box of texels in layers of one mip level.
@@ -40,8 +40,8 @@ pub(crate) enum ImageRegions<'a> {
 macro_rules! boxes {
     ($regions:expr, |$one:ident| $boxes:expr) => {
         match $regions {
-            Regions::First(regions) => regions.iter().map(|$one| $boxes).collect(),
-            Regions::Second(regions) => {
+            Regions::V1(regions) => regions.iter().map(|$one| $boxes).collect(),
+            Regions::V2(regions) => {
                 // A structure in the chain may rotate the region (VK_QCOM_rotated_copy_commands).
                 let is_exact = |chain: *const std::ffi::c_void| chain.is_null();
                 let each = regions.iter().map(|$one| {

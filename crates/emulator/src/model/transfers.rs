@@ -132,30 +132,30 @@ impl<'a> Transfer<'a> {
     /// `vkCmdCopyBuffer2`.
     pub(crate) fn copy(info: &'a vk::CopyBufferInfo2<'a>) -> Transfer<'a> {
         let regions = array!(info.p_regions, info.region_count);
-        Transfer::Copy(info.src_buffer, info.dst_buffer, Regions::Second(regions))
+        Transfer::Copy(info.src_buffer, info.dst_buffer, Regions::V2(regions))
     }
 
     /// `vkCmdCopyBufferToImage2`.
     pub(crate) fn upload(info: &'a vk::CopyBufferToImageInfo2<'a>) -> Transfer<'a> {
         let regions = array!(info.p_regions, info.region_count);
-        Transfer::Upload(info.src_buffer, info.dst_image, Regions::Second(regions))
+        Transfer::Upload(info.src_buffer, info.dst_image, Regions::V2(regions))
     }
 
     /// `vkCmdCopyImageToBuffer2`.
     pub(crate) fn download(info: &'a vk::CopyImageToBufferInfo2<'a>) -> Transfer<'a> {
         let regions = array!(info.p_regions, info.region_count);
-        Transfer::Download(info.src_image, info.dst_buffer, Regions::Second(regions))
+        Transfer::Download(info.src_image, info.dst_buffer, Regions::V2(regions))
     }
 
     /// `vkCmdCopyImage2`.
     pub(crate) fn copy_image(info: &'a vk::CopyImageInfo2<'a>) -> Transfer<'a> {
-        let regions = Regions::Second(array!(info.p_regions, info.region_count));
+        let regions = Regions::V2(array!(info.p_regions, info.region_count));
         Transfer::Images(info.src_image, info.dst_image, ImageRegions::Copies(regions))
     }
 
     /// `vkCmdBlitImage2`.
     pub(crate) fn blit(info: &'a vk::BlitImageInfo2<'a>) -> Transfer<'a> {
-        let regions = Regions::Second(array!(info.p_regions, info.region_count));
+        let regions = Regions::V2(array!(info.p_regions, info.region_count));
         Transfer::Images(
             info.src_image,
             info.dst_image,
@@ -165,7 +165,7 @@ impl<'a> Transfer<'a> {
 
     /// `vkCmdResolveImage2`.
     pub(crate) fn resolve(info: &'a vk::ResolveImageInfo2<'a>) -> Transfer<'a> {
-        let regions = Regions::Second(array!(info.p_regions, info.region_count));
+        let regions = Regions::V2(array!(info.p_regions, info.region_count));
         Transfer::Images(info.src_image, info.dst_image, ImageRegions::Resolves(regions))
     }
 
@@ -268,8 +268,8 @@ fn copied(
         }};
     }
     match regions {
-        Regions::First(regions) => parts!(regions),
-        Regions::Second(regions) => parts!(regions),
+        Regions::V1(regions) => parts!(regions),
+        Regions::V2(regions) => parts!(regions),
     }
 }
 
@@ -302,9 +302,9 @@ fn packed(buffer: &Resource, image: Option<&Resource>, regions: TexelRegions<'_>
         }};
     }
     match regions {
-        Regions::First(regions) => parts!(regions, |one| true),
+        Regions::V1(regions) => parts!(regions, |one| true),
         // A structure in the chain may rotate the region.
-        Regions::Second(regions) => parts!(regions, |one| one.p_next.is_null()),
+        Regions::V2(regions) => parts!(regions, |one| one.p_next.is_null()),
     }
 }
 
@@ -336,9 +336,9 @@ fn unpacked(image: &Resource, regions: TexelRegions<'_>) -> Vec<UsedPart> {
         };
     }
     match regions {
-        Regions::First(regions) => boxes!(regions, |one| true),
+        Regions::V1(regions) => boxes!(regions, |one| true),
         // A structure in the chain may rotate the region.
-        Regions::Second(regions) => boxes!(regions, |one| one.p_next.is_null()),
+        Regions::V2(regions) => boxes!(regions, |one| one.p_next.is_null()),
     }
 }
 
@@ -390,7 +390,7 @@ mod tests {
             number: 1,
             needs: None,
             driver_size: 4096,
-            fits_below: false,
+            fits_driver_memory: false,
             size: 1030,
             tiling,
             format,
@@ -401,7 +401,7 @@ mod tests {
             is_fetched: false,
             is_input: false,
             sharing: Default::default(),
-            follows: false.into(),
+            is_followed: false.into(),
             place: OnceLock::from(MemoryBinding {
                 memory: 1,
                 is_tile: true,
@@ -472,10 +472,10 @@ mod tests {
             (B, (16, 24), true, S::COPY),
             (B, (200, 204), true, S::COPY),
         ];
-        let first = Transfer::Copy(buffer(A), buffer(B), Regions::First(&regions));
+        let first = Transfer::Copy(buffer(A), buffer(B), Regions::V1(&regions));
         assert_eq!(uses(first), expected);
         assert_eq!(uses(Transfer::copy(&info)), expected);
-        let ordinary = Transfer::Copy(buffer(7), buffer(B), Regions::First(&regions));
+        let ordinary = Transfer::Copy(buffer(7), buffer(B), Regions::V1(&regions));
         assert_eq!(uses(ordinary), expected[2..]);
     }
 
@@ -530,7 +530,7 @@ mod tests {
             ..Default::default()
         };
         let upload = |image, region: &vk::BufferImageCopy| {
-            let regions = Regions::First(std::slice::from_ref(region));
+            let regions = Regions::V1(std::slice::from_ref(region));
             uses(Transfer::Upload(buffer(A), vk::Image::from_raw(image), regions))
         };
         let (color, depth) = (vk::ImageAspectFlags::COLOR, vk::ImageAspectFlags::DEPTH);

@@ -160,28 +160,28 @@ macro_rules! action_commands {
         pipeline: vk::Pipeline);
     Transfer Known vkCmdCopyBuffer: (src_buffer: vk::Buffer, dst_buffer: vk::Buffer, region_count: u32,
         p_regions: *const vk::BufferCopy
-        => Transfer::Copy(src_buffer, dst_buffer, Regions::First(array!(p_regions, region_count))));
+        => Transfer::Copy(src_buffer, dst_buffer, Regions::V1(array!(p_regions, region_count))));
     Transfer Known vkCmdCopyImage: (src_image: vk::Image, src_image_layout: vk::ImageLayout,
         dst_image: vk::Image, dst_image_layout: vk::ImageLayout, region_count: u32,
         p_regions: *const vk::ImageCopy
-        => Transfer::Images(src_image, dst_image, ImageRegions::Copies(Regions::First(array!(p_regions,
+        => Transfer::Images(src_image, dst_image, ImageRegions::Copies(Regions::V1(array!(p_regions,
             region_count)))));
     Transfer Known vkCmdResolveImage: (src_image: vk::Image, src_image_layout: vk::ImageLayout,
         dst_image: vk::Image, dst_image_layout: vk::ImageLayout, region_count: u32,
         p_regions: *const vk::ImageResolve
-        => Transfer::Images(src_image, dst_image, ImageRegions::Resolves(Regions::First(array!(p_regions,
+        => Transfer::Images(src_image, dst_image, ImageRegions::Resolves(Regions::V1(array!(p_regions,
             region_count)))));
     Transfer Known vkCmdBlitImage: (src_image: vk::Image, src_image_layout: vk::ImageLayout,
         dst_image: vk::Image, dst_image_layout: vk::ImageLayout, region_count: u32,
         p_regions: *const vk::ImageBlit, filter: vk::Filter
-        => Transfer::Images(src_image, dst_image, ImageRegions::Blits(filter, Regions::First(array!(p_regions,
+        => Transfer::Images(src_image, dst_image, ImageRegions::Blits(filter, Regions::V1(array!(p_regions,
             region_count)))));
     Transfer Known vkCmdCopyBufferToImage: (src_buffer: vk::Buffer, dst_image: vk::Image,
         dst_image_layout: vk::ImageLayout, region_count: u32, p_regions: *const vk::BufferImageCopy
-        => Transfer::Upload(src_buffer, dst_image, Regions::First(array!(p_regions, region_count))));
+        => Transfer::Upload(src_buffer, dst_image, Regions::V1(array!(p_regions, region_count))));
     Transfer Known vkCmdCopyImageToBuffer: (src_image: vk::Image, src_image_layout: vk::ImageLayout,
         dst_buffer: vk::Buffer, region_count: u32, p_regions: *const vk::BufferImageCopy
-        => Transfer::Download(src_image, dst_buffer, Regions::First(array!(p_regions, region_count))));
+        => Transfer::Download(src_image, dst_buffer, Regions::V1(array!(p_regions, region_count))));
     Other Address vkCmdCopyMemoryIndirectNV: (copy_buffer_address: vk::DeviceAddress, copy_count: u32,
         stride: u32);
     Transfer Known vkCmdCopyImage2 vkCmdCopyImage2KHR: (info: *const vk::CopyImageInfo2<'_>

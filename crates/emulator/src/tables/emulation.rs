@@ -53,7 +53,7 @@ pub(crate) fn is_own_extension(name: &CStr) -> bool {
 
 impl PhysicalDeviceInfo {
     /// Returns true if the next layers or the driver list an extension.
-    pub(crate) fn lists(&self, name: &CStr) -> bool {
+    pub(crate) fn has_extension(&self, name: &CStr) -> bool {
         self.extensions
             .iter()
             .any(|known| known.extension_name_as_c_str() == Ok(name))
@@ -96,8 +96,8 @@ impl Emulation {
             heap_size: profile.tile.size.0,
             tile_types: profile.quirks.tile_types,
             position: profile.quirks.tile_type_position,
-            nonsense: profile.quirks.nonsense_behind_counts,
-            lazy,
+            fills_unused_entries: profile.quirks.fills_unused_entries,
+            has_lazy_type: lazy,
         };
         let memory_types = MemoryTypes::new(&driver, added).ok_or_else(|| {
             format!(
@@ -185,11 +185,11 @@ impl Emulation {
     }
 
     /// Returns true if an image with the tile usage bit can have these parameters; the driver may still refuse them.
-    pub(crate) fn grants(&self, request: &ImageRequest) -> bool {
+    pub(crate) fn allows_tile_image(&self, request: &ImageRequest) -> bool {
         if self.profile.quirks.refused_formats.contains(&request.format) {
             return false;
         }
-        if self.profile.quirks.beyond_guaranteed {
+        if self.profile.quirks.allows_beyond_guaranteed {
             return request.tiling == vk::ImageTiling::OPTIMAL
                 && !request.flags.intersects(
                     vk::ImageCreateFlags::SPARSE_BINDING
@@ -206,7 +206,7 @@ impl Emulation {
 
     /// Restricts a driver's result to the guaranteed set, unless the profile goes beyond it, and to the size of the tile heap.
     pub(crate) fn limit(&self, properties: &mut vk::ImageFormatProperties) {
-        if !self.profile.quirks.beyond_guaranteed {
+        if !self.profile.quirks.allows_beyond_guaranteed {
             properties.max_mip_levels = 1;
             properties.max_array_layers = 1;
             properties.sample_counts = vk::SampleCountFlags::TYPE_1;

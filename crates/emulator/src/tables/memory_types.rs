@@ -40,9 +40,9 @@ pub(crate) struct AddedMemory {
     pub(crate) tile_types: &'static [vk::MemoryPropertyFlags],
     pub(crate) position: MemoryTypePosition,
     /// True to fill the array elements past the counts with types and heaps that look usable.
-    pub(crate) nonsense: bool,
+    pub(crate) fills_unused_entries: bool,
     /// True to add a lazily allocated type.
-    pub(crate) lazy: bool,
+    pub(crate) has_lazy_type: bool,
 }
 
 impl MemoryTypes {
@@ -53,7 +53,7 @@ impl MemoryTypes {
     ) -> Option<MemoryTypes> {
         let types = driver.memory_types_as_slice();
         let heaps = driver.memory_heap_count as usize;
-        let new_types = added.tile_types.len() + usize::from(added.lazy);
+        let new_types = added.tile_types.len() + usize::from(added.has_lazy_type);
         if types.len() + new_types > vk::MAX_MEMORY_TYPES || heaps + 1 > vk::MAX_MEMORY_HEAPS {
             return None;
         }
@@ -74,7 +74,7 @@ impl MemoryTypes {
                 (TypeOrigin::Tile, kind),
             );
         }
-        if added.lazy {
+        if added.has_lazy_type {
             let kind = vk::MemoryType {
                 property_flags: local | vk::MemoryPropertyFlags::LAZILY_ALLOCATED,
                 heap_index: types[ordinary].heap_index,
@@ -83,7 +83,7 @@ impl MemoryTypes {
             entries.insert(at, (TypeOrigin::Lazy(ordinary as u32), kind));
         }
         let mut shown = *driver;
-        if added.nonsense {
+        if added.fills_unused_entries {
             fill(&mut shown, heaps + 1);
         }
         shown.memory_heaps[heaps] = vk::MemoryHeap {
@@ -202,8 +202,8 @@ mod tests {
         heap_size: 5,
         tile_types: &[P::DEVICE_LOCAL],
         position: MemoryTypePosition::Last,
-        nonsense: false,
-        lazy: false,
+        fills_unused_entries: false,
+        has_lazy_type: false,
     };
     const EVERYTHING: P = P::from_raw(0xF);
     const MAPPED: P = P::from_raw(P::HOST_VISIBLE.as_raw() | P::HOST_COHERENT.as_raw());

@@ -101,7 +101,7 @@ fn a_transition_by_synchronization2_discards_too() {
             .dst_access_mask(accesses)
             .new_layout(Layout::GENERAL)
             .image(scene.image)
-            .subresource_range(rig::whole(vk::ImageAspectFlags::COLOR))];
+            .subresource_range(rig::whole_image(vk::ImageAspectFlags::COLOR))];
         let info = vk::DependencyInfo::default().image_memory_barriers(&barrier);
         // SAFETY: Recording, outside render passes.
         unsafe { scene.device.cmd_pipeline_barrier2(commands, &info) };

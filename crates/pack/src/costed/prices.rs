@@ -30,7 +30,7 @@ pub(super) struct ByLoads {
 pub(super) struct StepPrices {
     price: Vec<i128>,
     /// The maximum price of a byte, which keeps sums of prices times sizes within 128 bits.
-    most: i128,
+    max_price: i128,
     /// Per item, its weight minus the price of its bytes over its lifetime.
     pub(super) surplus: Vec<i128>,
 }
@@ -39,13 +39,13 @@ impl StepPrices {
     /// Finds good prices for a problem, given the value of some choice.
     pub(super) fn of(problem: &Problem<'_>, value: u64) -> StepPrices {
         let bytes: u64 = problem.items.iter().map(|item| item.size).sum();
-        let most = MAX_PRODUCT / i128::from(bytes.max(problem.capacity).max(1));
+        let max_price = MAX_PRODUCT / i128::from(bytes.max(problem.capacity).max(1));
         let mut prices = StepPrices {
             price: relaxed(problem)
                 .into_iter()
-                .map(|price| price.min(most))
+                .map(|price| price.min(max_price))
                 .collect(),
-            most,
+            max_price,
             surplus: vec![0; problem.items.len()],
         };
         let load = vec![0; problem.costs.len()];
@@ -119,7 +119,7 @@ impl StepPrices {
         }
         for (price, slack) in self.price.iter_mut().zip(&slack) {
             let change = (gap / 64 * pace).saturating_mul(slack >> 10) / norm / 1024;
-            *price = price.saturating_sub(change).clamp(0, self.most);
+            *price = price.saturating_sub(change).clamp(0, self.max_price);
         }
     }
 
@@ -152,7 +152,7 @@ impl StepPrices {
         let gains: Vec<i128> = (0..self.price.len())
             .map(|step| self.room(problem, step, 0))
             .collect();
-        let toll = |step: usize, load: u64| {
+        let loss = |step: usize, load: u64| {
             let cost = i128::from(problem.costs[step].of(Bytes(load))) * SCALE;
             let gain = self.price[step] * i128::from(load) - cost;
             (self.price[step] > 0 || !problem.costs[step].is_free()).then_some((gains[step] - gain, cost))
@@ -165,18 +165,18 @@ impl StepPrices {
         // The allowed loss grows until something is found: with good prices that is soon, and few states are kept.
         let mut allowed = (most >> 12).max(1);
         loop {
-            if let Some(found) = search.pass(&offers, (columns, capacity), toll, allowed, width) {
+            if let Some(found) = search.pass(&offers, (columns, capacity), loss, allowed, width) {
                 let taken = (0..).zip(&found.taken).filter(|(_, taken)| **taken);
                 return ByLoads {
                     items: taken.map(|(item, _)| item).collect(),
-                    bound: whole(if found.exact { bound - found.loss } else { bound }),
+                    bound: unscaled(if found.exact { bound - found.loss } else { bound }),
                     steps: search.steps,
                 };
             }
             if allowed > most || search.steps > budget {
                 return ByLoads {
                     items: Vec::new(),
-                    bound: whole(bound),
+                    bound: unscaled(bound),
                     steps: budget,
                 };
             }
@@ -189,11 +189,11 @@ impl StepPrices {
         let rooms: i128 = (0..load.len())
             .map(|step| self.room(problem, step, load[step]))
             .sum();
-        rooms + self.wanted(problem)
+        rooms + self.surplus_sum(problem)
     }
 
     /// Returns the sum of the positive surpluses; of each exclusive group, only the highest surplus counts.
-    pub(super) fn wanted(&self, problem: &Problem<'_>) -> i128 {
+    pub(super) fn surplus_sum(&self, problem: &Problem<'_>) -> i128 {
         let most = |choice: &Run| {
             let surplus = choice.of(&self.surplus).iter().copied().max();
             surplus.unwrap_or(0).max(0)
@@ -264,7 +264,7 @@ fn offer((item, &surplus): (&Item, &i128)) -> CandidateItem {
 }
 
 /// Converts a scaled bound to units of weight; rounds down, since values are integers.
-pub(super) fn whole(bound: i128) -> i128 {
+pub(super) fn unscaled(bound: i128) -> i128 {
     bound.div_euclid(SCALE)
 }
 

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::prices::{StepPrices, scaled, whole};
+use super::prices::{StepPrices, scaled, unscaled};
 use super::problem::{Cost, Problem};
 use super::settle::{BudgetExhausted, SettledPlacement, settle};
 use crate::units::{CompactSort, Run};
@@ -99,7 +99,7 @@ pub(super) fn search(
     search.run();
     let value = search.best.value();
     BestFound {
-        bound: search.open.map_or(value, |open| open.max(value)),
+        bound: search.open_bound.map_or(value, |open| open.max(value)),
         complete: search.complete,
         steps: budget - search.left,
         choice: search.best,
@@ -156,7 +156,7 @@ fn weight_of(problem: &Problem<'_>, items: &[u32]) -> u64 {
 /// An item, or an exclusive group, to decide about.
 struct Decision {
     /// The options in the order in which they are tried: an item to take, or `None` to take none.
-    ways: Vec<Option<u32>>,
+    options: Vec<Option<u32>>,
     /// The highest surplus among this decision's items; 0 if all are negative.
     surplus: i128,
 }
@@ -179,16 +179,16 @@ struct Search<'a> {
     /// Remaining steps.
     left: u64,
     /// The highest upper bound of a branch that was left undecided; `None` if there is none.
-    open: Option<i128>,
+    open_bound: Option<i128>,
     /// True if no branch was left undecided.
     complete: bool,
     /// The items chosen so far; `weight` is their total weight, and `load` their bytes per step.
     chosen: Vec<u32>,
     weight: u64,
     load: Vec<u64>,
-    /// For each step, the maximum value of its free bytes at the current load; `rooms` is the sum over all steps.
+    /// For each step, the maximum value of its free bytes at the current load; `total_room` is the sum over all steps.
     room: Vec<i128>,
-    rooms: i128,
+    total_room: i128,
     /// The sum of the highest non-negative surpluses of the undecided items and groups.
     surplus: i128,
 }
@@ -203,25 +203,25 @@ impl<'a> Search<'a> {
             items.compact_sort_by_key(|&item| (-surplus(item), item));
             // Items with a positive surplus come first, then none, then the rest.
             let wanted = items.partition_point(|&item| surplus(item) >= 0);
-            let mut ways: Vec<Option<u32>> = items.iter().copied().map(Some).collect();
-            ways.insert(wanted, None);
+            let mut options: Vec<Option<u32>> = items.iter().copied().map(Some).collect();
+            options.insert(wanted, None);
             let first = items[0];
             // The largest surpluses, positive or negative, come first: the wrong branch ends at once.
             let key = (-surplus(first).abs(), first);
             let surplus = surplus(first).max(0);
-            (key, Decision { ways, surplus })
+            (key, Decision { options, surplus })
         };
         let mut order: Vec<_> = problem.choices.iter().map(decision).collect();
         order.compact_sort_by_key(|&(key, _)| key);
         Search {
-            surplus: prices.wanted(problem),
-            rooms: room.iter().sum(),
+            surplus: prices.surplus_sum(problem),
+            total_room: room.iter().sum(),
             room,
             prices,
             order: order.into_iter().map(|(_, decision)| decision).collect(),
             best,
             left: budget,
-            open: None,
+            open_bound: None,
             complete: true,
             chosen: Vec::with_capacity(problem.items.len()),
             weight: 0,
@@ -232,7 +232,7 @@ impl<'a> Search<'a> {
 
     /// Returns an upper bound on the value of this branch.
     fn bound(&self) -> i128 {
-        whole(scaled(self.weight) + self.rooms + self.surplus)
+        unscaled(scaled(self.weight) + self.total_room + self.surplus)
     }
 
     /// Returns true if this branch may hold a better choice: a more valuable one, or an equally valuable one that reserves fewer bytes.
@@ -244,7 +244,7 @@ impl<'a> Search<'a> {
     /// Searches all combinations of decisions that may improve the result.
     fn run(&mut self) {
         let mut path = Vec::new();
-        if self.opens(0) {
+        if self.enter_branch(0) {
             path.push(Decided::default());
         }
         while let Some(depth) = path.len().checked_sub(1) {
@@ -252,26 +252,26 @@ impl<'a> Search<'a> {
             if let Some((item, before)) = taken.take() {
                 self.give_back(item, &before);
             }
-            let Some(&way) = self.order[depth].ways.get(*tried) else {
+            let Some(&option) = self.order[depth].options.get(*tried) else {
                 self.surplus += self.order[depth].surplus;
                 path.pop();
                 continue;
             };
             *tried += 1;
-            if let Some(item) = way {
+            if let Some(item) = option {
                 if !self.fits(item) {
                     continue;
                 }
                 *taken = Some((item, self.take(item)));
             }
-            if self.opens(depth + 1) {
+            if self.enter_branch(depth + 1) {
                 path.push(Decided::default());
             }
         }
     }
 
     /// Evaluates a branch with `decided` decisions made; returns true if another decision is to be made in it.
-    fn opens(&mut self, decided: usize) -> bool {
+    fn enter_branch(&mut self, decided: usize) -> bool {
         if !self.may_improve() {
             return false;
         }
@@ -294,7 +294,7 @@ impl<'a> Search<'a> {
 
     fn leave_open(&mut self, bound: i128) {
         self.complete = false;
-        self.open = Some(self.open.map_or(bound, |open| open.max(bound)));
+        self.open_bound = Some(self.open_bound.map_or(bound, |open| open.max(bound)));
     }
 
     fn fits(&self, item: u32) -> bool {
@@ -312,7 +312,7 @@ impl<'a> Search<'a> {
         for step in of.first..of.end {
             self.load[step] += of.size;
             let room = self.prices.room(self.problem, step, self.load[step]);
-            self.rooms += room - self.room[step];
+            self.total_room += room - self.room[step];
             self.room[step] = room;
         }
         before
@@ -324,7 +324,7 @@ impl<'a> Search<'a> {
         self.weight -= of.weight;
         for (step, &room) in (of.first..of.end).zip(before) {
             self.load[step] -= of.size;
-            self.rooms += room - self.room[step];
+            self.total_room += room - self.room[step];
             self.room[step] = room;
         }
     }
@@ -341,12 +341,16 @@ impl<'a> Search<'a> {
         let reserved = self.best.cost.reserved;
         match settle(self.problem, &items, Cost { cost, reserved }, &mut self.left) {
             Ok(None) => {}
-            Err(BudgetExhausted { floor }) => {
-                self.leave_open(i128::from(self.weight) - i128::from(floor.cost))
+            Err(BudgetExhausted { cost_bound }) => {
+                self.leave_open(i128::from(self.weight) - i128::from(cost_bound.cost))
             }
-            Ok(Some(SettledPlacement { offsets, cost, floor })) => {
-                if floor < cost {
-                    self.leave_open(i128::from(self.weight) - i128::from(floor.cost));
+            Ok(Some(SettledPlacement {
+                offsets,
+                cost,
+                cost_bound,
+            })) => {
+                if cost_bound < cost {
+                    self.leave_open(i128::from(self.weight) - i128::from(cost_bound.cost));
                 }
                 let choice = PlacedChoice {
                     weight: self.weight,

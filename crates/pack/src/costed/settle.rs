@@ -14,7 +14,7 @@ pub(super) struct SettledPlacement {
     pub(super) offsets: Vec<u64>,
     pub(super) cost: Cost,
     /// Lower bound on the cost of any placement: equal to `cost` if that is proved optimal.
-    pub(super) floor: Cost,
+    pub(super) cost_bound: Cost,
 }
 
 /// Minimum budget of steps for placing one set of items; the budget is a 16th of the remaining steps if that is more.
@@ -38,7 +38,7 @@ pub(super) fn settle(
 /// The budget ended before a placement was found or proved not to exist.
 pub(super) struct BudgetExhausted {
     /// Lower bound on the cost of any placement.
-    pub(super) floor: Cost,
+    pub(super) cost_bound: Cost,
 }
 
 struct Settler<'a> {
@@ -49,7 +49,7 @@ struct Settler<'a> {
     /// step reserves separately, every step is its own run.
     run_of: Vec<Option<u32>>,
     /// For each run, the maximum number of bytes that are live in a step: no placement reserves less.
-    floors: Vec<u64>,
+    live_peaks: Vec<u64>,
     /// For each chosen item, its offset; `None` if it is not placed yet.
     offsets: Vec<Option<u64>>,
     /// Placed items in ascending order of offset.
@@ -58,7 +58,7 @@ struct Settler<'a> {
     limit: Cost,
     best: Option<(Cost, Vec<u64>)>,
     /// Number of search steps counted for placing one more item, which compares all items with each other.
-    toll: u64,
+    steps_per_item: u64,
     steps: u64,
     budget: u64,
 }
@@ -69,14 +69,14 @@ enum Heuristic {
     LongestLifetime,
     Largest,
     Heaviest,
-    First,
+    Earliest,
 }
 
 const HEURISTICS: [Heuristic; 4] = [
     Heuristic::LongestLifetime,
     Heuristic::Largest,
     Heuristic::Heaviest,
-    Heuristic::First,
+    Heuristic::Earliest,
 ];
 
 impl<'a> Settler<'a> {
@@ -93,7 +93,7 @@ impl<'a> Settler<'a> {
             }
         }
         let mut run_of = vec![None; steps];
-        let mut floors: Vec<u64> = Vec::new();
+        let mut live_peaks: Vec<u64> = Vec::new();
         let mut continues = false;
         for step in 0..steps {
             if load[step] == 0 {
@@ -101,10 +101,10 @@ impl<'a> Settler<'a> {
                 continue;
             }
             if !continues {
-                floors.push(0);
+                live_peaks.push(0);
             }
-            let run = floors.len() - 1;
-            floors[run] = floors[run].max(load[step]);
+            let run = live_peaks.len() - 1;
+            live_peaks[run] = live_peaks[run].max(load[step]);
             run_of[step] = Some(run as u32);
             continues = joined[step];
         }
@@ -112,29 +112,29 @@ impl<'a> Settler<'a> {
             problem,
             chosen,
             run_of,
-            floors,
+            live_peaks,
             offsets: vec![None; chosen.len()],
             placed: Vec::with_capacity(chosen.len()),
             limit: Cost::MAX,
             best: None,
-            toll: 1 + (chosen.len() * chosen.len() / 32) as u64,
+            steps_per_item: 1 + (chosen.len() * chosen.len() / 32) as u64,
             steps: 0,
             budget,
         }
     }
 
     fn settle(&mut self, limit: Cost) -> Result<Option<SettledPlacement>, BudgetExhausted> {
-        let floor = self.cost_of(&self.floors);
-        if floor >= limit {
+        let cost_bound = self.cost_of(&self.live_peaks);
+        if cost_bound >= limit {
             return Ok(None);
         }
         for heuristic in HEURISTICS {
             self.place_by(heuristic, limit);
-            if self.best.as_ref().is_some_and(|(cost, _)| *cost <= floor) {
+            if self.best.as_ref().is_some_and(|(cost, _)| *cost <= cost_bound) {
                 break;
             }
         }
-        if self.best.as_ref().is_none_or(|(cost, _)| *cost > floor) {
+        if self.best.as_ref().is_none_or(|(cost, _)| *cost > cost_bound) {
             self.limit = self.best.as_ref().map_or(limit, |(cost, _)| (*cost).min(limit));
             self.descend(0, 0);
         }
@@ -143,9 +143,9 @@ impl<'a> Settler<'a> {
             Some((cost, offsets)) => Ok(Some(SettledPlacement {
                 offsets: self.heaviest_lowest(offsets),
                 cost,
-                floor: if exhausted { cost.min(floor) } else { cost },
+                cost_bound: if exhausted { cost.min(cost_bound) } else { cost },
             })),
-            None if exhausted => Err(BudgetExhausted { floor }),
+            None if exhausted => Err(BudgetExhausted { cost_bound }),
             None => Ok(None),
         }
     }
@@ -231,11 +231,11 @@ impl<'a> Settler<'a> {
                 Heuristic::LongestLifetime => (u64::MAX - lifetime, u64::MAX - item.weight),
                 Heuristic::Largest => (u64::MAX - item.size, u64::MAX - lifetime),
                 Heuristic::Heaviest => (u64::MAX - item.weight, u64::MAX - lifetime),
-                Heuristic::First => (item.first as u64, u64::MAX - lifetime),
+                Heuristic::Earliest => (item.first as u64, u64::MAX - lifetime),
             };
             (keys, index)
         });
-        let mut tops = self.floors.clone();
+        let mut tops = self.live_peaks.clone();
         let mut fits = true;
         for &index in &order {
             let offset = self.lowest(index);
@@ -264,11 +264,11 @@ impl<'a> Settler<'a> {
 
     /// Branches on the next item to place, at `last` or above, as long as the result may improve.
     fn descend(&mut self, last: u64, last_item: usize) {
-        self.steps += self.toll;
+        self.steps += self.steps_per_item;
         if self.steps > self.budget {
             return;
         }
-        let mut tops = self.floors.clone();
+        let mut tops = self.live_peaks.clone();
         let mut waiting: Vec<(u64, usize)> = Vec::with_capacity(self.chosen.len());
         // All further items must begin below this: otherwise another item could move down under them.
         let mut ceiling = u64::MAX;

@@ -325,7 +325,7 @@ fn settling_stops_at_the_limit() {
             reserved: 3 * 5 + 2 * 4
         }
     );
-    assert_eq!(found.floor, found.cost);
+    assert_eq!(found.cost_bound, found.cost);
     assert!(
         settle(&problem, &all, found.cost, &mut 1000)
             .ok()

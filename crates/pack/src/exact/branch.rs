@@ -13,18 +13,18 @@ use crate::gap::align_up;
 
 /// The criterion by which the column to decide next is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Focus {
+pub(crate) enum BranchingRule {
     /// The fewest spare bytes, divided by 1 + the number of branches that the column has ended; ties by the fewest choices.
-    LeastSlackBlamed,
+    LeastSlackPerFailure,
     /// The fewest choices, divided by 1 + the number of branches that the column has ended; ties by the fewest spare bytes.
-    FewestChoicesBlamed,
-    /// Like `FewestChoicesBlamed`, but ties are broken by the lowest floor.
-    FewestChoicesLow,
+    FewestChoicesPerFailure,
+    /// Like `FewestChoicesPerFailure`, but ties are broken by the lowest floor.
+    FewestChoicesLowestFloor,
     /// The smallest product of choices and spare bytes; ties by the lowest floor.
     Tightest,
     /// Like `Tightest`, but a part of the capacity is added to the spare bytes, and the product is divided by 1 + the number of branches that
     /// the column has ended.
-    TightestBlamed,
+    TightestPerFailure,
 }
 
 /// A column to decide on, and its floor.
@@ -40,25 +40,25 @@ pub(crate) fn choose(
     model: &Model,
     state: &State,
     columns: std::ops::Range<usize>,
-    focus: Focus,
+    rule: BranchingRule,
     mirrored: bool,
 ) -> Decision {
     let mut best: Option<((u64, u64), usize)> = None;
     let mut consider = |column: usize| {
         let floor = state.floors[column];
-        let holders = model.column_runs[column].of(&model.holders).iter();
-        let choices = holders.filter(|&&piece| state.may_start(model, piece, floor));
+        let column_pieces = model.column_runs[column].of(&model.column_pieces).iter();
+        let choices = column_pieces.filter(|&&piece| state.may_start(model, piece, floor));
         let slack = state.slack(column);
         let choices = choices.count() as u64 + u64::from(slack > 0);
-        let blame = 1 + state.blame[column];
-        let key = match focus {
-            Focus::LeastSlackBlamed => (slack / blame, choices),
-            Focus::FewestChoicesBlamed => (choices * 1000 / blame, slack),
-            Focus::FewestChoicesLow => (choices * 1000 / blame, floor),
-            Focus::Tightest => (slack.saturating_mul(choices), floor),
-            Focus::TightestBlamed => {
+        let failures = 1 + state.failures[column];
+        let key = match rule {
+            BranchingRule::LeastSlackPerFailure => (slack / failures, choices),
+            BranchingRule::FewestChoicesPerFailure => (choices * 1000 / failures, slack),
+            BranchingRule::FewestChoicesLowestFloor => (choices * 1000 / failures, floor),
+            BranchingRule::Tightest => (slack.saturating_mul(choices), floor),
+            BranchingRule::TightestPerFailure => {
                 let slack = slack.saturating_add(state.capacity / 64);
-                (slack.saturating_mul(choices) / blame, floor)
+                (slack.saturating_mul(choices) / failures, floor)
             }
         };
         if best.is_none_or(|(least, _)| key < least || (mirrored && key == least)) {
@@ -121,16 +121,16 @@ fn each_valley(
 ///
 /// Complexity: the number of pieces in all columns that the column's pieces also stand in.
 pub(crate) fn raised(model: &Model, state: &State, choice: Decision, scratch: &mut Scratch) -> u64 {
-    let holders = model.column_runs[choice.column as usize].of(&model.holders);
+    let column_pieces = model.column_runs[choice.column as usize].of(&model.column_pieces);
     scratch.prepare(model);
-    for &piece in holders {
+    for &piece in column_pieces {
         scratch.stands[piece as usize] = true;
     }
     let mut least = u64::MAX;
-    for &index in holders {
+    for &index in column_pieces {
         let ready = state.ready[index as usize];
         // Placed pieces or bounds support it at this offset, and no skipped bytes have raised it further.
-        if ready > choice.floor && ready == state.borne[index as usize] || ready == PLACED {
+        if ready > choice.floor && ready == state.supported[index as usize] || ready == PLACED {
             least = least.min(ready);
             continue;
         }
@@ -141,7 +141,7 @@ pub(crate) fn raised(model: &Model, state: &State, choice: Decision, scratch: &m
             if *known == 0 {
                 scratch.known.push(beside);
                 // A piece that also stands in the column would be its first.
-                let others = model.column_runs[beside as usize].of(&model.holders).iter();
+                let others = model.column_runs[beside as usize].of(&model.column_pieces).iter();
                 let others = others.filter(|&&other| !scratch.stands[other as usize]);
                 *known = others.map(|&other| state.end(other)).min().unwrap_or(u64::MAX);
             }
@@ -152,7 +152,7 @@ pub(crate) fn raised(model: &Model, state: &State, choice: Decision, scratch: &m
             least = least.min(start.max(ready));
         }
     }
-    for &piece in holders {
+    for &piece in column_pieces {
         scratch.stands[piece as usize] = false;
     }
     for column in scratch.known.drain(..) {

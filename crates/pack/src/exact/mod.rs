@@ -23,7 +23,7 @@ pub(super) use table::{Table, mix};
 use super::Problem;
 use crate::lists::refill;
 use crate::units::{CompactSort, Step};
-use order::{WAYS, rank};
+use order::{SEARCH_RUNS, rank};
 use search::{PLACES_PER_STEP, Search};
 
 #[cfg(test)]
@@ -62,19 +62,27 @@ impl Exact {
         let states = (model.pieces.len() as u64 * 64).min(budget).clamp(64, 1 << 18);
         search.table.clear(states.next_power_of_two().ilog2());
         // Enough to place every piece with a few alternatives.
-        let dear = 1 + model.holders.len() as u64 / PLACES_PER_STEP;
+        let dear = 1 + model.column_pieces.len() as u64 / PLACES_PER_STEP;
         let unit = (50 + model.pieces.len() as u64) * dear;
         let mut round = 0u32;
         loop {
-            for (number, way) in WAYS.into_iter().enumerate() {
-                let run = u64::from(round) * WAYS.len() as u64 + number as u64;
+            for (number, search_run) in SEARCH_RUNS.into_iter().enumerate() {
+                let run = u64::from(round) * SEARCH_RUNS.len() as u64 + number as u64;
                 let noise = if round == 0 { 0 } else { 10 };
-                rank(model, capacity, way.first, noise, run, keys, &mut search.ranks);
-                search.state.blame.clear();
-                let length = (unit * way.length) << (round / 4).min(30);
+                rank(
+                    model,
+                    capacity,
+                    search_run.candidate_order,
+                    noise,
+                    run,
+                    keys,
+                    &mut search.ranks,
+                );
+                search.state.failures.clear();
+                let length = (unit * search_run.length) << (round / 4).min(30);
                 let limit = search.steps.saturating_add(length).min(budget);
-                let focus = (way.focus, way.mirrored != (round % 2 == 1));
-                let outcome = search.run(model, capacity, focus, limit, poll);
+                let rule = (search_run.rule, search_run.mirrored != (round % 2 == 1));
+                let outcome = search.run(model, capacity, rule, limit, poll);
                 if outcome != RunResult::OutOfSteps || search.steps >= budget {
                     return (outcome, search.steps);
                 }

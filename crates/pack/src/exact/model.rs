@@ -19,7 +19,7 @@ pub(crate) struct Model {
     /// Columns of each piece, in runs, ascending.
     pub(crate) columns: Vec<u32>,
     /// Pieces of each column, in runs.
-    pub(crate) holders: Vec<u32>,
+    pub(crate) column_pieces: Vec<u32>,
     pub(crate) column_runs: Vec<Run>,
     row_width: u32,
     /// True if every piece stands in consecutive columns, so that the row of columns can be cut wherever no piece crosses.
@@ -37,7 +37,7 @@ pub(crate) struct Model {
     conflicts: Vec<(u32, u32)>,
     piece_of: Vec<u32>,
     /// Scratch list: counts of columns, columns with conflicts, or pieces in some order.
-    draft: Vec<u32>,
+    scratch: Vec<u32>,
 }
 
 /// A span of a piece: its first column, and the one after its last.
@@ -132,8 +132,8 @@ impl Model {
 
     /// Returns the total size of a column's pieces.
     pub(crate) fn load(&self, column: usize) -> u64 {
-        let holders = self.column_runs[column].of(&self.holders).iter();
-        holders.map(|&piece| self.pieces[piece as usize].size).sum()
+        let column_pieces = self.column_runs[column].of(&self.column_pieces).iter();
+        column_pieces.map(|&piece| self.pieces[piece as usize].size).sum()
     }
 
     /// Returns the number of columns that represent steps; the columns after them represent declared conflicts.
@@ -178,7 +178,7 @@ impl Model {
 
     /// Adds a column for each conflicting pair that does not share one already.
     fn add_conflicts(&mut self, problem: &Problem) {
-        if problem.rivals.is_empty() {
+        if problem.unit_conflicts.is_empty() {
             return;
         }
         reset(&mut self.piece_of, problem.units.len(), NONE);
@@ -189,7 +189,7 @@ impl Model {
         let mut column = self.row_width;
         for (a, piece) in self.pieces.iter().enumerate() {
             let unit = &problem.units[piece.unit as usize];
-            for &rival in unit.rivals.of(&problem.rivals) {
+            for &rival in unit.conflicts.of(&problem.unit_conflicts) {
                 let b = self.piece_of[rival as usize];
                 let columns = |piece: &Piece| piece.columns.of(&self.columns);
                 let is_new = |b: u32| !shares(columns(piece), columns(&self.pieces[b as usize]));
@@ -201,25 +201,25 @@ impl Model {
         }
         self.conflicts.compact_sort();
         let mut conflicts = self.conflicts.iter().peekable();
-        self.draft.clear();
+        self.scratch.clear();
         for (index, piece) in self.pieces.iter_mut().enumerate() {
-            let first = self.draft.len() as u32;
-            self.draft.extend_from_slice(piece.columns.of(&self.columns));
+            let first = self.scratch.len() as u32;
+            self.scratch.extend_from_slice(piece.columns.of(&self.columns));
             while let Some(&(_, column)) = conflicts.next_if(|&&(owner, _)| owner == index as u32) {
-                self.draft.push(column);
+                self.scratch.push(column);
             }
             piece.columns = Run {
                 first,
-                end: self.draft.len() as u32,
+                end: self.scratch.len() as u32,
             };
         }
-        std::mem::swap(&mut self.columns, &mut self.draft);
+        std::mem::swap(&mut self.columns, &mut self.scratch);
     }
 
     /// Builds the lists of the pieces in each column, and of those that begin there.
     fn index(&mut self) {
         let width = self.columns.iter().max().map_or(0, |&last| last as usize + 1);
-        let counts = &mut self.draft;
+        let counts = &mut self.scratch;
         reset(counts, width + 1, 0);
         for &column in &self.columns {
             counts[column as usize + 1] += 1;
@@ -231,13 +231,13 @@ impl Model {
             &mut self.column_runs,
             (0..width).map(|column| Run::from([counts[column], counts[column + 1]])),
         );
-        reset(&mut self.holders, self.columns.len(), 0);
+        reset(&mut self.column_pieces, self.columns.len(), 0);
         self.by_first.clear();
         for (index, piece) in self.pieces.iter_mut().enumerate() {
             let columns = piece.columns.of(&self.columns);
             piece.first = columns.first().copied().unwrap_or(0);
             for &column in columns {
-                self.holders[counts[column as usize] as usize] = index as u32;
+                self.column_pieces[counts[column as usize] as usize] = index as u32;
                 counts[column as usize] += 1;
             }
             self.in_a_row &= columns.windows(2).all(|pair| pair[0] + 1 == pair[1]);
@@ -259,7 +259,7 @@ impl Model {
 
     /// Links each piece to the identical one before it.
     fn pair_twins(&mut self) {
-        let order = &mut self.draft;
+        let order = &mut self.scratch;
         refill(order, 0..self.pieces.len() as u32);
         let (pieces, columns) = (&mut self.pieces, &self.columns);
         let key = |pieces: &[Piece], piece: u32| {

@@ -1,6 +1,6 @@
 //! The iterative depth-first search; independent parts are solved one by one.
 
-use super::branch::{Decision, Focus, Scratch, choose, raised};
+use super::branch::{BranchingRule, Decision, Scratch, choose, raised};
 use super::model::{Model, NONE};
 use super::state::{DeadEnd, Mark, PLACED, State};
 use super::table::Table;
@@ -27,9 +27,9 @@ struct Frame {
     /// The decision whose latest alternative created this part; if the part cannot be packed, that alternative has failed.
     parent: u32,
     /// The head of the list of parts that were pending before this decision.
-    waiting: u32,
-    /// The length of `Search::waiting` before this decision.
-    waiting_len: u32,
+    pending: u32,
+    /// The length of `Search::pending` before this decision.
+    pending_len: u32,
     /// The pieces still to try: `next..candidates_end` in the stack of candidates.
     next: u32,
     candidates_end: u32,
@@ -41,11 +41,11 @@ struct Frame {
 
 /// A pending part, linked to the next one.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct PendingPart {
     first: u32,
     end: u32,
     parent: u32,
-    then: u32,
+    next: u32,
 }
 
 /// The scratch memory of a search, reused by the next one.
@@ -58,7 +58,7 @@ pub(crate) struct Search {
     /// Steps so far: one for each decision, and more if many pieces are scanned.
     pub(crate) steps: u64,
     frames: Vec<Frame>,
-    waiting: Vec<Waiting>,
+    pending: Vec<PendingPart>,
     candidates: Vec<u32>,
     parts: Vec<(u32, u32, u32)>,
     scratch: Scratch,
@@ -71,12 +71,12 @@ impl Search {
         &mut self,
         model: &Model,
         capacity: u64,
-        focus: (Focus, bool),
+        rule: (BranchingRule, bool),
         limit: u64,
         poll: &mut dyn FnMut(u64) -> bool,
     ) -> RunResult {
         self.frames.clear();
-        self.waiting.clear();
+        self.pending.clear();
         self.candidates.clear();
         self.state.use_heads = model.pieces.iter().any(|piece| piece.low > 0);
         if self.state.start(model, capacity).is_err() {
@@ -88,9 +88,9 @@ impl Search {
             .extend((known..facts).map(|fact| Table::word(fact as u64)));
         let mut head = self.split(model, (0, model.width() as u32), NONE, NONE);
         let mut next_poll = self.steps + POLL_EVERY;
-        let depth = (model.holders.len() / model.width().max(1)) as u64;
+        let depth = (model.column_pieces.len() / model.width().max(1)) as u64;
         loop {
-            let Some(&part) = self.waiting.get(head as usize) else {
+            let Some(&part) = self.pending.get(head as usize) else {
                 return RunResult::Packed;
             };
             self.steps += 1 + u64::from(part.end - part.first) * depth / PLACES_PER_STEP;
@@ -103,28 +103,33 @@ impl Search {
                     return RunResult::Interrupted;
                 }
             }
-            let opened = self.open(model, part, focus);
+            let opened = self.open(model, part, rule);
             let found = match opened {
                 Some(frame) => self.advance(model, frame),
                 None => self.fail(model, part.parent),
             };
             match found {
-                Some(waiting) => head = waiting,
+                Some(pending) => head = pending,
                 None => return RunResult::Impossible,
             }
         }
     }
 
     /// Opens a decision in a part and returns its frame; `None` if the part is known to hold no packing.
-    fn open(&mut self, model: &Model, part: Waiting, (focus, mirrored): (Focus, bool)) -> Option<u32> {
+    fn open(
+        &mut self,
+        model: &Model,
+        part: PendingPart,
+        (rule, mirrored): (BranchingRule, bool),
+    ) -> Option<u32> {
         let columns = part.first as usize..part.end as usize;
         let key = self.key(model, columns.clone());
         if self.table.contains(key) {
             return None;
         }
-        let choice = choose(model, &self.state, columns, focus, mirrored);
+        let choice = choose(model, &self.state, columns, rule, mirrored);
         let from = self.candidates.len();
-        for &piece in model.column_runs[choice.column as usize].of(&model.holders) {
+        for &piece in model.column_runs[choice.column as usize].of(&model.column_pieces) {
             if self.state.may_start(model, piece, choice.floor) {
                 self.candidates.push(piece);
             }
@@ -136,8 +141,8 @@ impl Search {
             first: part.first,
             end: part.end,
             parent: part.parent,
-            waiting: part.then,
-            waiting_len: self.waiting.len() as u32,
+            pending: part.next,
+            pending_len: self.pending.len() as u32,
             next: from as u32,
             candidates_end: self.candidates.len() as u32,
             choice,
@@ -153,7 +158,7 @@ impl Search {
     fn advance(&mut self, model: &Model, mut frame: u32) -> Option<u32> {
         loop {
             let now = &mut self.frames[frame as usize];
-            let (part, waiting, choice) = ((now.first, now.end), now.waiting, now.choice);
+            let (part, pending, choice) = ((now.first, now.end), now.pending, now.choice);
             let outcome: Result<(), DeadEnd> = if now.next < now.candidates_end {
                 let piece = self.candidates[now.next as usize];
                 now.next += 1;
@@ -173,7 +178,7 @@ impl Search {
                 continue;
             };
             match outcome {
-                Ok(()) => return Some(self.split(model, part, frame, waiting)),
+                Ok(()) => return Some(self.split(model, part, frame, pending)),
                 Err(DeadEnd) => {
                     let mark = self.frames[frame as usize].mark;
                     self.state.undo(model, mark);
@@ -192,7 +197,7 @@ impl Search {
     fn back_to(&mut self, model: &Model, frame: u32) {
         self.frames.truncate(frame as usize + 1);
         let now = self.frames[frame as usize];
-        self.waiting.truncate(now.waiting_len as usize);
+        self.pending.truncate(now.pending_len as usize);
         self.candidates.truncate(now.candidates_end as usize);
         self.state.undo(model, now.mark);
     }
@@ -220,13 +225,13 @@ impl Search {
         self.parts.compact_sort();
         let mut head = then;
         for &(_, first, end) in self.parts.iter().rev() {
-            self.waiting.push(Waiting {
+            self.pending.push(PendingPart {
                 first,
                 end,
                 parent,
-                then: head,
+                next: head,
             });
-            head = self.waiting.len() as u32 - 1;
+            head = self.pending.len() as u32 - 1;
         }
         head
     }
@@ -238,9 +243,16 @@ impl Search {
         let end = model.first_runs[columns.end] as usize;
         let mut key = Table::START;
         for &piece in &model.by_first[first..end] {
-            let (ready, borne) = (self.state.ready[piece as usize], self.state.borne[piece as usize]);
+            let (ready, supported) = (
+                self.state.ready[piece as usize],
+                self.state.supported[piece as usize],
+            );
             if ready != PLACED {
-                let lifted = if ready == borne { 1 } else { u128::from(borne) + 2 };
+                let lifted = if ready == supported {
+                    1
+                } else {
+                    u128::from(supported) + 2
+                };
                 key = key.wrapping_add(pieces[piece as usize].wrapping_mul(lifted));
             }
         }

@@ -27,14 +27,14 @@ pub(crate) struct State {
     /// The lowest start of each unplaced piece; [`PLACED`] for placed ones.
     pub(crate) ready: Vec<u64>,
     /// Like `ready`, but ignoring skipped bytes: as low as the pieces placed below and the bounds allow.
-    pub(crate) borne: Vec<u64>,
+    pub(crate) supported: Vec<u64>,
     /// The offset of each placed piece.
     pub(crate) offsets: Vec<u64>,
     /// Size and alignment of each piece, parallel to `offsets`.
     sizes: Vec<u64>,
     alignments: Vec<Alignment>,
     /// Number of branches that each column has ended.
-    pub(crate) blame: Vec<u64>,
+    pub(crate) failures: Vec<u64>,
     /// The highest offset that each piece may have, given by its bound, the capacity, or a tie.
     limits: Vec<u64>,
     /// For each column, the length of the one range of bytes that passes from the pieces that end before it to the pieces that begin there; 0 if
@@ -62,10 +62,10 @@ enum Change {
     Floor(u32),
     /// The `ready` offset of a piece.
     Ready(u32),
-    /// The `borne` offset of a piece.
-    Borne(u32),
-    /// The `ready` and `borne` offsets of a piece, which were equal.
-    Both(u32),
+    /// The `supported` offset of a piece.
+    Supported(u32),
+    /// The `ready` and `supported` offsets of a piece, which were equal.
+    ReadyAndSupported(u32),
     /// The highest offset that a piece may have.
     Limit(u32),
 }
@@ -89,7 +89,7 @@ impl State {
         reset(&mut self.floors, width, 0);
         reset(&mut self.loads, width, 0);
         reset(&mut self.crossings, width + 1, 0);
-        self.blame.resize(width, 0);
+        self.failures.resize(width, 0);
         reset(&mut self.offsets, count, 0);
         refill(&mut self.sizes, model.pieces.iter().map(|piece| piece.size));
         refill(
@@ -101,7 +101,7 @@ impl State {
         self.dirty.clear();
         reset(&mut self.is_dirty, width, false);
         self.ready.clear();
-        self.borne.clear();
+        self.supported.clear();
         self.limits.clear();
         for piece in &model.pieces {
             let room = self.capacity.checked_sub(piece.size).ok_or(DeadEnd)?;
@@ -114,7 +114,7 @@ impl State {
                 self.crossings[column as usize] += u32::from(position > 0);
             }
         }
-        self.borne.extend_from_slice(&self.ready);
+        self.supported.extend_from_slice(&self.ready);
         (0..width as u32).for_each(|column| self.mark_dirty(column));
         self.settle(model)
     }
@@ -142,11 +142,11 @@ impl State {
             match change {
                 Change::Floor(column) => self.floors[column as usize] = value,
                 Change::Ready(piece) => self.ready[piece as usize] = value,
-                Change::Borne(piece) => self.borne[piece as usize] = value,
+                Change::Supported(piece) => self.supported[piece as usize] = value,
                 Change::Limit(piece) => self.limits[piece as usize] = value,
-                Change::Both(piece) => {
+                Change::ReadyAndSupported(piece) => {
                     self.ready[piece as usize] = value;
-                    self.borne[piece as usize] = value;
+                    self.supported[piece as usize] = value;
                 }
             }
         }
@@ -230,13 +230,13 @@ impl State {
                     }
                 }
             });
-            for &other in model.column_runs[column].of(&model.holders) {
+            for &other in model.column_runs[column].of(&model.column_pieces) {
                 if model.pieces[other as usize].first < column as u32 && outcome.is_ok() {
                     outcome = self.lift::<true>(model, other, top);
                 }
             }
             if outcome.is_err() {
-                self.blame[column] += 1;
+                self.failures[column] += 1;
                 return outcome;
             }
         }
@@ -273,10 +273,10 @@ impl State {
             return Ok(());
         }
         self.mark_dirty(column);
-        for &other in model.column_runs[column as usize].of(&model.holders) {
+        for &other in model.column_runs[column as usize].of(&model.column_pieces) {
             let outcome = self.lift::<ONTO>(model, other, floor);
             if outcome.is_err() {
-                self.blame[column as usize] += 1;
+                self.failures[column as usize] += 1;
                 return outcome;
             }
         }
@@ -286,11 +286,11 @@ impl State {
     /// Raises an unplaced piece to the lowest offset at or above `floor` at which it may start.
     fn lift<const ONTO: bool>(&mut self, model: &Model, piece: u32, floor: u64) -> Result<(), DeadEnd> {
         let index = piece as usize;
-        let (old, borne) = (self.ready[index], self.borne[index]);
+        let (old, supported) = (self.ready[index], self.supported[index]);
         if old >= floor {
-            if ONTO && borne < floor && old != PLACED {
-                self.trail.push((Change::Borne(piece), borne));
-                self.borne[index] = align_up(floor, self.alignments[index]).unwrap_or(old);
+            if ONTO && supported < floor && old != PLACED {
+                self.trail.push((Change::Supported(piece), supported));
+                self.supported[index] = align_up(floor, self.alignments[index]).unwrap_or(old);
             }
             return Ok(());
         }
@@ -299,13 +299,13 @@ impl State {
         self.ready[index] = ready;
         if !ONTO {
             self.trail.push((Change::Ready(piece), old));
-        } else if borne == old {
-            self.trail.push((Change::Both(piece), old));
-            self.borne[index] = ready;
+        } else if supported == old {
+            self.trail.push((Change::ReadyAndSupported(piece), old));
+            self.supported[index] = ready;
         } else {
             self.trail
-                .extend([(Change::Ready(piece), old), (Change::Borne(piece), borne)]);
-            self.borne[index] = ready;
+                .extend([(Change::Ready(piece), old), (Change::Supported(piece), supported)]);
+            self.supported[index] = ready;
         }
         for &column in model.pieces[index].columns.of(&model.columns) {
             if self.floors[column as usize] == old {
@@ -323,15 +323,15 @@ impl State {
             if self.loads[here] == 0 {
                 continue;
             }
-            let holders = model.column_runs[here].of(&model.holders).iter();
-            let least = holders.fold(PLACED, |least, &piece| least.min(self.ready[piece as usize]));
+            let column_pieces = model.column_runs[here].of(&model.column_pieces).iter();
+            let least = column_pieces.fold(PLACED, |least, &piece| least.min(self.ready[piece as usize]));
             if least > self.floors[here] {
                 self.trail.push((Change::Floor(column), self.floors[here]));
                 self.floors[here] = least;
             }
             let over = self.loads[here] > self.capacity - self.floors[here];
             if over || (self.use_heads && self.ends_too_high(model, column)) {
-                self.blame[here] += 1;
+                self.failures[here] += 1;
                 return Err(DeadEnd);
             }
         }
@@ -341,7 +341,7 @@ impl State {
     /// Returns true if a column's pieces, stacked with each starting no lower than its `ready` offset, exceed the capacity.
     fn ends_too_high(&mut self, model: &Model, column: u32) -> bool {
         self.starts.clear();
-        for &piece in model.column_runs[column as usize].of(&model.holders) {
+        for &piece in model.column_runs[column as usize].of(&model.column_pieces) {
             let ready = self.ready[piece as usize];
             if ready != PLACED {
                 self.starts.push((ready, self.sizes[piece as usize]));
@@ -363,7 +363,7 @@ impl State {
     pub(crate) fn may_start(&self, model: &Model, piece: u32, floor: u64) -> bool {
         let twin = model.pieces[piece as usize].twin;
         self.ready[piece as usize] == floor
-            && self.borne[piece as usize] == floor
+            && self.supported[piece as usize] == floor
             && !(twin != NONE && self.ready[twin as usize] != PLACED)
     }
 
@@ -389,7 +389,7 @@ const MAX_SUMS: usize = 1 << 10;
 
 /// Calls `visit` with each piece that ends before a column and was in the previous one, and with each piece that begins there.
 fn each_tied(model: &Model, column: usize, mut visit: impl FnMut(u32, bool)) {
-    for &piece in model.column_runs[column - 1].of(&model.holders) {
+    for &piece in model.column_runs[column - 1].of(&model.column_pieces) {
         let of = &model.pieces[piece as usize];
         if of.first as usize + of.columns.len() == column {
             visit(piece, true);

@@ -7,17 +7,17 @@
 
 use super::PoolsProblem;
 use super::problem::FORBIDDEN;
-use super::state::{NOWHERE, State};
+use super::state::{State, UNPLACED};
 use crate::gap::align_up;
 use crate::lists::refill;
 use crate::units::{CompactSort, SplitMix64};
 
 /// Number of cost units per penalty of 1.
-const PARTS: u64 = 64;
+const COST_SCALE: u64 = 64;
 /// Steps between two calls of the callback.
-const POLL: u64 = 2048;
+const POLL_EVERY: u64 = 2048;
 /// Steps between two updates of the price of overlaps.
-const REVIEW: u64 = 256;
+const REPRICE_EVERY: u64 = 256;
 
 /// The state of a local search.
 pub(super) struct Anneal<'a> {
@@ -27,9 +27,9 @@ pub(super) struct Anneal<'a> {
     state: State,
     /// The best state without forbidden overlaps.
     pub(super) best: Option<State>,
-    /// The price of a forbidden overlap, in cost units (see `PARTS`).
+    /// The price of a forbidden overlap, in cost units (see `COST_SCALE`).
     price: u64,
-    dearest: u64,
+    max_price: u64,
     /// The last step at which each unit moved.
     moved: Vec<u64>,
     movable: Vec<u32>,
@@ -51,7 +51,7 @@ impl<'a> Anneal<'a> {
         state.place_fixed(problem);
         let edges = problem.units.iter().flat_map(|unit| &unit.edges);
         let costs = edges.map(|edge| edge.cost).filter(|&cost| cost != FORBIDDEN);
-        let price = costs.max().unwrap_or(1) * PARTS * 2;
+        let price = costs.max().unwrap_or(1) * COST_SCALE * 2;
         let mut search = Anneal {
             problem,
             capacities,
@@ -59,7 +59,7 @@ impl<'a> Anneal<'a> {
             state,
             best: from,
             price,
-            dearest: price * 16,
+            max_price: price * 16,
             moved: vec![0; count as usize],
             movable: (0..count).filter(is_movable).collect(),
             step: 0,
@@ -132,18 +132,18 @@ impl<'a> Anneal<'a> {
             if is_clean && self.keep() <= enough {
                 break;
             }
-            if (self.step - first) % POLL == 0
+            if (self.step - first) % POLL_EVERY == 0
                 && !go_on(self.step - first, self.best.as_ref().map(|best| best.soft_total))
             {
                 break;
             }
             clean += u64::from(is_clean);
             self.step += 1;
-            if self.step - reviewed == REVIEW {
+            if self.step - reviewed == REPRICE_EVERY {
                 // The price of overlaps rises while most states have some.
-                self.price = match clean * 3 < REVIEW {
-                    true => (self.price + self.price / 8 + 1).min(self.dearest),
-                    false => (self.price - self.price / 16).max(PARTS),
+                self.price = match clean * 3 < REPRICE_EVERY {
+                    true => (self.price + self.price / 8 + 1).min(self.max_price),
+                    false => (self.price - self.price / 16).max(COST_SCALE),
                 };
                 (clean, reviewed) = (0, self.step);
             }
@@ -179,7 +179,7 @@ impl<'a> Anneal<'a> {
         let Some(&unit) = later.chain(earlier).find(fits) else {
             return;
         };
-        let now = self.price * self.state.hard[unit as usize] + PARTS * self.state.soft[unit as usize];
+        let now = self.price * self.state.hard[unit as usize] + COST_SCALE * self.state.soft[unit as usize];
         let (cost, pool, offset) = self.cheapest(unit);
         // Each unit of heat halves the probability once more.
         let chance = u64::from(self.random.next_u64().leading_zeros());
@@ -241,8 +241,8 @@ impl<'a> Anneal<'a> {
                     let cost = match edge.cost {
                         FORBIDDEN => self.price,
                         // Initial places only have to fit; their cost is improved later.
-                        _ if own.0 == NOWHERE => 0,
-                        cost => cost * PARTS,
+                        _ if own.0 == UNPLACED => 0,
+                        cost => cost * COST_SCALE,
                     };
                     let start = self.state.offset[other];
                     self.starts.push((start, cost));
@@ -276,12 +276,12 @@ impl<'a> Anneal<'a> {
                 }
                 equals = if cost < best.0 { 1 } else { equals + 1 };
                 // For initial places, the lowest of equals.
-                if equals == 1 || own.0 != NOWHERE && self.random.one_in(equals) {
+                if equals == 1 || own.0 != UNPLACED && self.random.one_in(equals) {
                     best = (cost, pool, offset);
                 }
             }
         }
-        if own.0 == NOWHERE && best.1 == NOWHERE {
+        if own.0 == UNPLACED && best.1 == UNPLACED {
             // Too large for every pool as they are now: it is placed at its lowest offset, where it overlaps least.
             best = (0, of.pools[0], of.low);
         }

@@ -17,7 +17,7 @@ fn judge(problem: &PoolsProblem, packing: &PoolsPacking) -> Result<(), PoolsErro
     let desc = problem.desc();
     let (items, places) = (&desc.items, &packing.places);
     if places.len() != items.len() || packing.heights.len() != desc.pools.len() {
-        return Err(PoolsError::Count(places.len(), items.len()));
+        return Err(PoolsError::PlaceCount(places.len(), items.len()));
     }
     let index = |id: &String| items.iter().position(|item| item.id == *id).expect("validated");
     // Items that are listed together, directly or through others.
@@ -53,7 +53,7 @@ fn judge(problem: &PoolsProblem, packing: &PoolsPacking) -> Result<(), PoolsErro
             && of.lowest.is_none_or(|lowest| lowest <= at)
             && of.highest.is_none_or(|highest| at <= highest);
         if !sound {
-            return Err(PoolsError::Place(of.id.clone(), at, place.pool));
+            return Err(PoolsError::InvalidPlace(of.id.clone(), at, place.pool));
         }
         let pool = &desc.pools[place.pool as usize];
         let height = &mut heights[place.pool as usize];
@@ -65,7 +65,7 @@ fn judge(problem: &PoolsProblem, packing: &PoolsPacking) -> Result<(), PoolsErro
                 && !of.lifetimes.iter().all(|span| span.is_empty())
                 && start < (at + sizes[item]).min(range.offset + range.size)
             {
-                return Err(PoolsError::Shared(of.id.clone(), pool.name.clone(), start));
+                return Err(PoolsError::Overlap(of.id.clone(), pool.name.clone(), start));
             }
         }
     }
@@ -78,12 +78,12 @@ fn judge(problem: &PoolsProblem, packing: &PoolsPacking) -> Result<(), PoolsErro
             let (first, second) = (&items[a], &items[b]);
             if group[a] == group[b] {
                 if places[a] != places[b] {
-                    return Err(PoolsError::Apart(first.id.clone(), second.id.clone()));
+                    return Err(PoolsError::GroupSplit(first.id.clone(), second.id.clone()));
                 }
             } else if let Some(offset) = shared(a, b) {
                 let live = overlap(&first.lifetimes, &second.lifetimes);
                 if named(&desc.conflicts, first, second) || live && !named(&desc.exclusive, first, second) {
-                    return Err(PoolsError::Shared(first.id.clone(), second.id.clone(), offset));
+                    return Err(PoolsError::Overlap(first.id.clone(), second.id.clone(), offset));
                 }
             }
         }

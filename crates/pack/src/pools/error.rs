@@ -22,12 +22,12 @@ pub enum PoolsError {
     TooLarge(&'static str, String, u64),
     /// A span of an item or a pool that ends before it begins.
     #[error("a lifetime of `{0}` begins at step {1}, but ends at step {2}")]
-    Backwards(String, u32, u32),
+    ReversedSpan(String, u32, u32),
     /// No pools, or several without a capacity.
     #[error(
         "the problem has {0} pools, {1} of them without a capacity, but must have at least one pool and at most one without a capacity"
     )]
-    Pools(usize, usize),
+    PoolCount(usize, usize),
     /// Two constraints, of an item and of another item or a pool, that cannot both be met.
     #[error("`{0}` and `{1}` contradict each other: {2}")]
     Contradiction(String, String, &'static str),
@@ -49,16 +49,16 @@ pub enum PoolsError {
     },
     /// A packing with a number of places that differs from the number of items.
     #[error("the packing must have one place per item, but has {0} places for {1} items")]
-    Count(usize, usize),
+    PlaceCount(usize, usize),
     /// An item at an offset or in a pool (by index) that is not allowed.
     #[error("`{0}` is placed at {1} in pool {2}, which its constraints do not allow")]
-    Place(String, Bytes, u32),
+    InvalidPlace(String, Bytes, u32),
     /// Two items, or an item and a reserved range of a pool, that take the same bytes; the first shared byte.
     #[error("`{0}` and `{1}` must not share bytes, but both take the byte at {2}")]
-    Shared(String, String, Bytes),
+    Overlap(String, String, Bytes),
     /// Two items that must share an offset, at different offsets or in different pools.
     #[error("`{0}` and `{1}` must have the same offset in the same pool, but do not")]
-    Apart(String, String),
+    GroupSplit(String, String),
     /// The stated cost differs from the actual one.
     #[error("the packing claims a cost of {0}, but its cost is {1}")]
     Cost(u64, u64),

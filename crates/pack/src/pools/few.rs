@@ -6,25 +6,25 @@
 use tileheap_units::CompactSort;
 
 use super::problem::{Edge, PoolsProblem};
-use super::state::{NOWHERE, State};
+use super::state::{State, UNPLACED};
 use crate::gap::align_up;
 
 /// Maximum number of units; with more there are too many orders.
 pub(super) const MAX_UNITS: usize = 10;
 
 /// An exhaustive search over orders and offsets.
-pub(super) struct Few<'a> {
+pub(super) struct ExhaustiveSearch<'a> {
     pub(super) problem: &'a PoolsProblem,
     pub(super) capacities: &'a [u64],
     /// Packings of this cost or more are not searched.
     pub(super) limit: u64,
     pub(super) best: Option<State>,
     /// True if any packing is acceptable: the search ends at the first.
-    pub(super) any: bool,
+    pub(super) accepts_any: bool,
     pub(super) left: u64,
 }
 
-impl Few<'_> {
+impl ExhaustiveSearch<'_> {
     /// Searches all packings that cost less than the limit; returns true if the search was complete, so that the best state is the cheapest one.
     pub(super) fn search(&mut self) -> bool {
         let mut state = State::empty(self.problem);
@@ -32,7 +32,7 @@ impl Few<'_> {
             return true;
         }
         let mut unplaced: Vec<u32> = (0..self.problem.units.len() as u32).collect();
-        unplaced.retain(|&unit| state.pool[unit as usize] == NOWHERE);
+        unplaced.retain(|&unit| state.pool[unit as usize] == UNPLACED);
         let cost = state.soft_total;
         self.descend(&mut state, &mut unplaced, (0, 0, 0), cost)
     }
@@ -50,7 +50,7 @@ impl Few<'_> {
         if unplaced.is_empty() {
             self.limit = cost;
             self.best = Some(state.counted(self.problem));
-            return !self.any;
+            return !self.accepts_any;
         }
         let problem = self.problem;
         for position in 0..unplaced.len() {
@@ -82,7 +82,7 @@ impl Few<'_> {
                     }
                     (state.pool[unit as usize], state.offset[unit as usize]) = (pool, offset);
                     let ended = self.descend(state, unplaced, (pool, offset, unit), cost + soft);
-                    state.pool[unit as usize] = NOWHERE;
+                    state.pool[unit as usize] = UNPLACED;
                     if !ended {
                         unplaced.push(unit);
                         return false;

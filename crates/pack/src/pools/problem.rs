@@ -10,7 +10,7 @@ use crate::Result;
 use crate::units::{Alignment, Bytes, Span};
 
 /// The capacity assumed for a pool without a capacity: it holds all items stacked.
-pub(super) const OPEN: u64 = LIMIT * 4;
+pub(super) const UNLIMITED: u64 = LIMIT * 4;
 
 /// The cost of an edge between units that must not share bytes.
 pub(super) const FORBIDDEN: u64 = u64::MAX;
@@ -42,7 +42,7 @@ pub(super) struct PoolUnit {
     pub(super) edges: Vec<Edge>,
     pub(super) spans: Vec<Span>,
     /// The index of the item that errors name: the unit's first item.
-    name: usize,
+    named_item: usize,
 }
 
 /// Another unit, and the cost of sharing bytes with it.
@@ -71,7 +71,7 @@ impl PoolsDesc {
         check_numbers(&self)?;
         let items = names("item", self.items.iter().map(|item| &item.id))?;
         let pools = names("pool", self.pools.iter().map(|pool| &pool.name))?;
-        let capacity = |pool: &Pool| pool.capacity.map_or(OPEN, |capacity| capacity.0);
+        let capacity = |pool: &Pool| pool.capacity.map_or(UNLIMITED, |capacity| capacity.0);
         problem.capacities = self.pools.iter().map(capacity).collect();
         problem.form_units(&self, &items, &pools)?;
         problem.form_edges(&self, &items)?;
@@ -123,13 +123,13 @@ impl PoolsProblem {
                 low: item.offset.max(item.lowest).map_or(0, |offset| offset.0),
                 high: match (item.offset, item.highest) {
                     (Some(offset), Some(highest)) => offset.min(highest).0,
-                    (offset, highest) => offset.or(highest).map_or(OPEN, |offset| offset.0),
+                    (offset, highest) => offset.or(highest).map_or(UNLIMITED, |offset| offset.0),
                 },
                 pools: allowed,
                 is_reserved: false,
                 edges: Vec::new(),
                 spans: live_spans(&item.lifetimes).collect(),
-                name: index,
+                named_item: index,
             };
             if first[index] == index {
                 self.unit_of[index] = self.units.len();
@@ -143,9 +143,9 @@ impl PoolsProblem {
             let aligned = Bytes(unit.low).checked_align_up(unit.alignment);
             let (lowest, highest) = (Bytes(unit.low), Bytes(unit.high));
             unit.low = aligned.map_or(u64::MAX, |low| low.0);
-            if unit.highest_in(OPEN).is_none() {
+            if unit.highest_in(UNLIMITED).is_none() {
                 return Err(PoolsError::NoOffset {
-                    item: desc.items[unit.name].id.clone(),
+                    item: desc.items[unit.named_item].id.clone(),
                     size: Bytes(unit.size),
                     alignment: unit.alignment,
                     lowest,
@@ -243,7 +243,7 @@ impl PoolsProblem {
                     is_reserved: true,
                     edges: Vec::new(),
                     spans: range.lifetimes.clone(),
-                    name: index,
+                    named_item: index,
                 });
                 for unit in 0..real {
                     let of = &self.units[unit];
@@ -270,15 +270,15 @@ impl PoolsProblem {
                 if is_fixed(other) && other.pools == unit.pools && !apart && !unit.is_reserved {
                     let (b, why) = match other.is_reserved {
                         true => (
-                            &desc.pools[other.name].name,
+                            &desc.pools[other.named_item].name,
                             "the fixed item overlaps a reserved range of the pool",
                         ),
                         false => (
-                            &desc.items[other.name].id,
+                            &desc.items[other.named_item].id,
                             "they are fixed at overlapping bytes, which they must not share",
                         ),
                     };
-                    let a = desc.items[unit.name].id.clone();
+                    let a = desc.items[unit.named_item].id.clone();
                     return Err(PoolsError::Contradiction(a, b.clone(), why));
                 }
             }
@@ -291,7 +291,7 @@ impl PoolUnit {
     /// Merges a unit that must have the same offset into this one.
     fn join(&mut self, other: PoolUnit, desc: &PoolsDesc) -> Result<(), PoolsError> {
         let contradiction = |why| {
-            let (a, b) = (&desc.items[self.name].id, &desc.items[other.name].id);
+            let (a, b) = (&desc.items[self.named_item].id, &desc.items[other.named_item].id);
             Err(PoolsError::Contradiction(a.clone(), b.clone(), why))
         };
         self.pools.retain(|pool| other.pools.contains(pool));
@@ -347,11 +347,15 @@ fn check_numbers(desc: &PoolsDesc) -> Result<(), PoolsError> {
     };
     let open = desc.pools.iter().filter(|pool| pool.capacity.is_none()).count();
     if desc.pools.is_empty() || open > 1 {
-        return Err(PoolsError::Pools(desc.pools.len(), open));
+        return Err(PoolsError::PoolCount(desc.pools.len(), open));
     }
     let forwards = |name: &str, spans: &[Span]| match spans.iter().find(|span| span.first > span.end) {
         None => Ok(()),
-        Some(span) => Err(PoolsError::Backwards(name.to_owned(), span.first.0, span.end.0)),
+        Some(span) => Err(PoolsError::ReversedSpan(
+            name.to_owned(),
+            span.first.0,
+            span.end.0,
+        )),
     };
     for pool in &desc.pools {
         limited("the capacity", &pool.name, pool.capacity.unwrap_or_default().0)?;

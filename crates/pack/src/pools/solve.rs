@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use super::anneal::Anneal;
 use super::bound::{cliques, infeasible, lower_bound};
-use super::few::{Few, MAX_UNITS};
-use super::problem::{FORBIDDEN, OPEN};
+use super::few::{ExhaustiveSearch, MAX_UNITS};
+use super::problem::{FORBIDDEN, UNLIMITED};
 use super::state::State;
 use super::{PoolPlacement, PoolsAnswer, PoolsPacking, PoolsProblem};
 use crate::units::Bytes;
@@ -16,7 +16,7 @@ const STEPS_PER_UNIT: u64 = 100;
 /// Twice the maximum number of steps spent on lowering the height of a pool without a capacity.
 const LONGEST_LOWERING: u64 = 1 << 24;
 /// Initial temperatures of rounds, in 64ths of the mean penalty.
-const HEATS: [u64; 4] = [16, 48, 8, 32];
+const INITIAL_TEMPERATURES: [u64; 4] = [16, 48, 8, 32];
 
 /// Looks for the packing of the lowest cost within the capacities; a pool without a capacity is first made small.
 ///
@@ -29,7 +29,7 @@ pub fn solve(problem: &PoolsProblem, budget: Steps, watch: ProgressCallback<'_>)
         capacities: problem.capacities.clone(),
         best: None,
         bound: 0,
-        is_lowest: problem.capacities.iter().all(|&capacity| capacity != OPEN),
+        is_lowest: problem.capacities.iter().all(|&capacity| capacity != UNLIMITED),
         steps: 0,
         budget: budget.0,
         is_over: false,
@@ -74,7 +74,7 @@ impl Search<'_, '_> {
         if let Some(unit) = units.iter().position(|unit| unit.pools.is_empty()) {
             return Some(vec![unit as u32]);
         }
-        let open = self.capacities.iter().position(|&capacity| capacity == OPEN);
+        let open = self.capacities.iter().position(|&capacity| capacity == UNLIMITED);
         if let Some(units) = infeasible(self.problem, &self.capacities, &self.cliques) {
             return Some(units.to_vec());
         }
@@ -119,12 +119,12 @@ impl Search<'_, '_> {
             return (false, None);
         }
         let left = steps.min(self.budget.saturating_sub(self.steps)).min(1 << 24);
-        let mut few = Few {
+        let mut few = ExhaustiveSearch {
             problem: self.problem,
             capacities: &self.capacities,
             limit,
             best: None,
-            any,
+            accepts_any: any,
             left,
         };
         let all = few.search();
@@ -179,7 +179,10 @@ impl Search<'_, '_> {
     fn least_height(&mut self, pool: usize) -> u64 {
         let units = self.problem.units.iter().filter(|unit| !unit.is_reserved);
         let bound_to = units.filter(|unit| unit.pools == [pool as u32]);
-        let (mut low, mut high) = (bound_to.map(|unit| unit.low + unit.size).max().unwrap_or(0), OPEN);
+        let (mut low, mut high) = (
+            bound_to.map(|unit| unit.low + unit.size).max().unwrap_or(0),
+            UNLIMITED,
+        );
         let mut capacities = self.capacities.clone();
         while low < high {
             let middle = low + (high - low) / 2;
@@ -204,7 +207,8 @@ impl Search<'_, '_> {
         let mut search = Anneal::new(self.problem, &capacities, self.best.clone());
         let first = self.problem.units.len() as u64 * STEPS_PER_UNIT;
         for round in 0.. {
-            let length = (first << (round / HEATS.len()).min(20)).min(end.saturating_sub(self.steps));
+            let length =
+                (first << (round / INITIAL_TEMPERATURES.len()).min(20)).min(end.saturating_sub(self.steps));
             let enough = if any { u64::MAX - 1 } else { self.bound };
             let (before, bound) = (self.steps, self.bound);
             let (is_over, watch) = (&mut self.is_over, &mut self.watch);
@@ -213,7 +217,7 @@ impl Search<'_, '_> {
                 *is_over |= watch(Progress { steps, best, bound }) == ControlFlow::Break(());
                 !*is_over
             };
-            let heat = HEATS[round % HEATS.len()] * mean;
+            let heat = INITIAL_TEMPERATURES[round % INITIAL_TEMPERATURES.len()] * mean;
             self.steps += search.run(length, heat, enough, &mut go_on);
             if search.cost_of_best() <= enough || self.steps >= end || self.is_over || length == 0 {
                 break;

@@ -4,7 +4,7 @@ use super::PoolsProblem;
 use super::problem::FORBIDDEN;
 
 /// The pool of a unit that is not placed.
-pub(super) const NOWHERE: u32 = u32::MAX;
+pub(super) const UNPLACED: u32 = u32::MAX;
 
 /// The place of every unit, with violations and costs.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,7 @@ impl State {
     pub(super) fn empty(problem: &PoolsProblem) -> State {
         let count = problem.units.len();
         State {
-            pool: vec![NOWHERE; count],
+            pool: vec![UNPLACED; count],
             offset: vec![0; count],
             hard: vec![0; count],
             soft: vec![0; count],
@@ -82,7 +82,7 @@ impl State {
             let other = edge.other as usize;
             let (start, end) = (self.offset[other], self.offset[other] + problem.units[other].size);
             let meets = |pool: u32, offset: u64| {
-                self.pool[other] == pool && pool != NOWHERE && start < offset + of.size && offset < end
+                self.pool[other] == pool && pool != UNPLACED && start < offset + of.size && offset < end
             };
             let (before, after) = (meets(old_pool, old), meets(pool, offset));
             if before == after {

@@ -57,7 +57,7 @@ impl<'a, 'b> Branch<'a, 'b> {
     ) -> (Chosen, u64, u64) {
         let mut branch = Branch {
             decided: vec![None; task.offers.len()],
-            free: vec![task.padded; task.columns],
+            free: vec![task.padded_capacity; task.columns],
             sums: Vec::new(),
             tolerance: 0,
             surpluses: Vec::new(),
@@ -143,10 +143,10 @@ impl<'a, 'b> Branch<'a, 'b> {
         }
     }
 
-    /// Adds [`Prices::force`], which exceeds the sum of all gains, to the gain of an offer, or subtracts it.
+    /// Adds [`Prices::forcing_gain`], which exceeds the sum of all gains, to the gain of an offer, or subtracts it.
     fn force(&mut self, index: usize, add: bool) {
-        let force = self.prices.force;
-        self.prices.press(index, if add { force } else { -force });
+        let gain = self.prices.forcing_gain;
+        self.prices.change_gain(index, if add { gain } else { -gain });
     }
 
     /// Branches on the largest fractional item: first takes it, then leaves it out.
@@ -154,8 +154,8 @@ impl<'a, 'b> Branch<'a, 'b> {
         let task = self.task;
         let size = |index: usize| task.offers[index].arc.size;
         let undecided = |index: &usize| self.decided[*index].is_none();
-        let divided = self.prices.divided().filter(undecided);
-        let next = divided.max_by_key(|&index| (size(index), index));
+        let fractional = self.prices.fractional().filter(undecided);
+        let next = fractional.max_by_key(|&index| (size(index), index));
         if self.nodes % NODES_PER_ROUNDING == 0 || next.is_none() {
             let rounded = task.round(self.prices).taken;
             let weight = i128::from(task.weight(&rounded));
@@ -208,7 +208,7 @@ impl<'a, 'b> Branch<'a, 'b> {
         let surpluses = self.surpluses.iter().zip(&self.decided);
         let surpluses = surpluses
             .map(|(&surplus, decided)| decided.map_or(surplus.max(0), |taken| i128::from(taken) * surplus));
-        let bound = sums[task.columns] * i128::from(task.padded) + surpluses.sum::<i128>();
+        let bound = sums[task.columns] * i128::from(task.padded_capacity) + surpluses.sum::<i128>();
         let (free, common) = (
             i128::from(task.free_weight()),
             i128::from(task.common_weight.max(1)),
@@ -243,7 +243,7 @@ mod tests {
             let weights: Vec<u64> = (0..16).map(|_| random.below(40)).collect();
             let mut task = Task::new(&problem, &weights, 14);
             task.price(&mut prices, 1);
-            divided += prices.divided().count();
+            divided += prices.fractional().count();
             let best = task.choose(&mut choice, 0, 0, 2000).unwrap();
             let taken = vec![false; task.offers.len()];
             let mut exchanged = Chosen {

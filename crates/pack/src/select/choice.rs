@@ -45,7 +45,7 @@ struct ChosenItem {
 
 const NOTHING: u32 = u32::MAX;
 /// Maximum number of states, the best ones, that every other state is compared with.
-const JUDGES: usize = 250;
+const MAX_COMPARED_STATES: usize = 250;
 
 /// The scratch memory of passes.
 #[derive(Debug, Default)]
@@ -247,20 +247,20 @@ impl LoadSearch {
         };
         self.next_states.clear();
         self.next_bytes.clear();
-        let mut judges: [u32; JUDGES] = [0; JUDGES];
+        let mut compared: [u32; MAX_COMPARED_STATES] = [0; MAX_COMPARED_STATES];
         let mut complete = true;
         for &index in &self.order {
             let kept = self.next_states.len();
-            let mut judging = judges[..kept.min(JUDGES)].iter();
-            if judging.any(|&judge| beats(judge, index)) {
+            let mut comparing = compared[..kept.min(MAX_COMPARED_STATES)].iter();
+            if comparing.any(|&judge| beats(judge, index)) {
                 continue;
             }
             if kept == width {
                 complete = false;
                 break;
             }
-            if kept < JUDGES {
-                judges[kept] = index;
+            if kept < MAX_COMPARED_STATES {
+                compared[kept] = index;
             }
             self.next_states.push(states[index as usize]);
             self.next_bytes.extend_from_slice(of(index));

@@ -21,8 +21,8 @@ struct Core {
     loss: i128,
 }
 
-/// The result of a search of the core.
-pub(super) enum Searched {
+/// The losses up to which the core was searched.
+pub(super) enum SearchedLosses {
     /// No choice is better than the best one found.
     All,
     /// Every better choice has a loss greater than this.
@@ -32,22 +32,27 @@ pub(super) enum Searched {
 
 impl Task<'_> {
     /// Replaces `best` with better choices that it finds within about `budget` steps; returns the loss up to which all choices were searched.
-    pub(super) fn search_core(&self, choice: &mut LoadSearch, best: &mut Chosen, budget: u64) -> Searched {
+    pub(super) fn search_core(
+        &self,
+        choice: &mut LoadSearch,
+        best: &mut Chosen,
+        budget: u64,
+    ) -> SearchedLosses {
         let end = choice.steps + budget;
         let least = i128::from(self.common_weight.max(1)) << SCALE_BITS;
-        let mut searched = Searched::Nothing;
+        let mut searched = SearchedLosses::Nothing;
         let mut allowed = (best.loss >> 6).max(1);
         // Within small losses there are few choices.
         loop {
             let most = best.loss - least;
             if most < 0 {
-                return Searched::All;
+                return SearchedLosses::All;
             }
             allowed = allowed.min(most);
             let Some(core) = Core::new(self, allowed) else {
                 match allowed == most {
-                    true => return Searched::All,
-                    false => searched = Searched::UpTo(allowed),
+                    true => return SearchedLosses::All,
+                    false => searched = SearchedLosses::UpTo(allowed),
                 }
                 allowed = allowed.saturating_mul(2).max(1);
                 continue;
@@ -59,7 +64,7 @@ impl Task<'_> {
                 .is_some();
             if found {
                 if best.exact {
-                    return Searched::All;
+                    return SearchedLosses::All;
                 }
             } else if !choice.is_complete {
                 return searched;
@@ -71,9 +76,9 @@ impl Task<'_> {
                 continue;
             }
             if allowed == most {
-                return Searched::All;
+                return SearchedLosses::All;
             }
-            searched = Searched::UpTo(allowed);
+            searched = SearchedLosses::UpTo(allowed);
             allowed = allowed.saturating_mul(2).max(1);
         }
     }
@@ -83,7 +88,7 @@ impl Core {
     /// Fixes the items that are taken, or left out, in all choices that lose at most `allowed`; `None` if there are no such choices.
     fn new(task: &Task<'_>, allowed: i128) -> Option<Core> {
         let mut taken = vec![false; task.offers.len()];
-        let mut free = vec![task.padded; task.columns];
+        let mut free = vec![task.padded_capacity; task.columns];
         for (offer, taken) in task.offers.iter().zip(&mut taken) {
             if offer.surplus > allowed {
                 *taken = true;
@@ -196,15 +201,15 @@ mod tests {
             let rounded = task.weight(&found.taken);
             let most = task.weight(&best.taken);
             match task.search_core(&mut choice, &mut found, 10_000) {
-                Searched::All => {
+                SearchedLosses::All => {
                     assert_eq!(task.weight(&found.taken), most, "round {round}");
                     searched += 1;
                 }
-                Searched::UpTo(loss) => {
+                SearchedLosses::UpTo(loss) => {
                     let above = i128::from(most - task.free_weight()) << SCALE_BITS;
                     assert!(above < task.bound - loss, "round {round}");
                 }
-                Searched::Nothing => {}
+                SearchedLosses::Nothing => {}
             }
             let mut loads = vec![0; task.columns];
             for (offer, _) in task.offers.iter().zip(&found.taken).filter(|of| *of.1) {
@@ -212,7 +217,10 @@ mod tests {
                     *load += offer.arc.size;
                 }
             }
-            assert!(loads.iter().all(|&load| load <= task.padded), "round {round}");
+            assert!(
+                loads.iter().all(|&load| load <= task.padded_capacity),
+                "round {round}"
+            );
             let weight = task.weight(&found.taken);
             let loss = task.bound - (i128::from(weight - task.free_weight()) << SCALE_BITS);
             assert_eq!(found.loss, loss, "round {round}");

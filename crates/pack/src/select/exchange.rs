@@ -6,7 +6,7 @@ use super::task::Task;
 use crate::units::{CompactSort, SplitMix64};
 
 /// Number of candidate items in each phase of the search; candidates are the items whose weights are closest to the prices of their bytes.
-const EXCHANGED: [usize; 3] = [64, 128, 256];
+const CANDIDATES: [usize; 3] = [64, 128, 256];
 /// Number of columns scanned per step.
 const COLUMNS_PER_STEP: u64 = 3000;
 
@@ -20,7 +20,7 @@ struct Exchange<'a, 'b> {
     /// Free bytes of each column.
     free: Vec<u64>,
     changed: Vec<usize>,
-    looked: u64,
+    scanned_columns: u64,
 }
 
 /// Swaps items for about `budget` steps, but at most [`MAX_STEPS`], and keeps swaps that do not reduce the weight of the choice; returns the steps used.
@@ -35,26 +35,26 @@ pub(super) fn exchange(task: &Task<'_>, chosen: &mut Chosen, budget: u64) -> u64
     let order: Vec<usize> = densities.into_iter().map(|(_, index)| index).collect();
     let mut exchange = Exchange {
         task,
-        free: vec![task.padded; task.columns],
+        free: vec![task.padded_capacity; task.columns],
         taken: vec![false; order.len()],
         changed: Vec::new(),
-        looked: 0,
+        scanned_columns: 0,
     };
     for index in (0..chosen.taken.len()).filter(|&index| chosen.taken[index]) {
         exchange.flip(index);
     }
     let mut random = SplitMix64::new(1);
     let mut limit = 0;
-    for most in EXCHANGED {
+    for most in CANDIDATES {
         let order = &order[..most.min(order.len())];
-        limit += budget.min(MAX_STEPS) * COLUMNS_PER_STEP / EXCHANGED.len() as u64;
-        while exchange.looked < limit && !order.is_empty() {
+        limit += budget.min(MAX_STEPS) * COLUMNS_PER_STEP / CANDIDATES.len() as u64;
+        while exchange.scanned_columns < limit && !order.is_empty() {
             exchange.round(order, &mut random);
         }
     }
     chosen.taken = exchange.taken;
     chosen.loss -= i128::from(task.weight(&chosen.taken) - before) << SCALE_BITS;
-    exchange.looked / COLUMNS_PER_STEP
+    exchange.scanned_columns / COLUMNS_PER_STEP
 }
 
 impl Exchange<'_, '_> {
@@ -83,7 +83,7 @@ impl Exchange<'_, '_> {
                 }
             }
         }
-        self.looked += count;
+        self.scanned_columns += count;
         let (came, went): (Vec<usize>, Vec<usize>) =
             self.changed.iter().partition(|&&index| self.taken[index]);
         let is_lighter = came.iter().map(weight).sum::<u64>() < went.iter().map(weight).sum();
@@ -103,7 +103,7 @@ impl Exchange<'_, '_> {
     fn fits(&mut self, item: usize) -> bool {
         let size = self.task.offers[item].arc.size;
         let columns = self.columns(item);
-        self.looked += columns.len() as u64;
+        self.scanned_columns += columns.len() as u64;
         self.free[columns].iter().all(|&free| free >= size)
     }
 
@@ -112,7 +112,7 @@ impl Exchange<'_, '_> {
         let size = self.task.offers[item].arc.size;
         let (a, b) = (self.columns(other), self.columns(item));
         let both = a.start.max(b.start)..a.end.min(b.end);
-        self.looked += both.len() as u64;
+        self.scanned_columns += both.len() as u64;
         self.free
             .get(both)
             .is_some_and(|free| free.iter().any(|&free| free < size))
@@ -121,7 +121,7 @@ impl Exchange<'_, '_> {
     fn flip(&mut self, item: usize) {
         let size = self.task.offers[item].arc.size;
         let columns = self.columns(item);
-        self.looked += columns.len() as u64;
+        self.scanned_columns += columns.len() as u64;
         let taken = !self.taken[item];
         for free in &mut self.free[columns] {
             *free = if taken { *free - size } else { *free + size };

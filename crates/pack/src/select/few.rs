@@ -11,7 +11,7 @@ use crate::search_state::SearchState;
 use crate::{Packer, Problem};
 
 /// Maximum number of units for which all subsets are tried.
-const FEW: usize = 24;
+const MAX_UNITS: usize = 24;
 /// Steps charged for each subset, in addition to those of its search.
 const STEPS_PER_SUBSET: u64 = 8;
 
@@ -29,7 +29,7 @@ struct Subsets<'a> {
 }
 
 impl Packer {
-    /// If there are at most `FEW` units, tries their subsets, the heaviest units first; returns an upper bound on the weight of any selection, `u64::MAX` if
+    /// If there are at most `MAX_UNITS` units, tries their subsets, the heaviest units first; returns an upper bound on the weight of any selection, `u64::MAX` if
     /// there are more units.
     pub(super) fn search_few(
         &mut self,
@@ -39,7 +39,7 @@ impl Packer {
         search: &mut SearchState<'_>,
     ) -> u64 {
         let mut units = task.units.clone();
-        if units.len() > FEW {
+        if units.len() > MAX_UNITS {
             return u64::MAX;
         }
         let weight = |unit: u32| task.unit_weights[unit as usize];

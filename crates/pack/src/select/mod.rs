@@ -104,7 +104,7 @@ impl Packer {
         let mut bound = task.bound_without_prices();
         // By loads, then with other tie-breaks, then within smaller and smaller capacities.
         let mut placed = Vec::new();
-        task.add_beside(problem, &mut placed);
+        task.add_others(problem, &mut placed);
         found.keep(&task, placed);
         let mut tries = 0u64;
         let mut load_bound = None;
@@ -125,7 +125,7 @@ impl Packer {
             if let Some(chosen) = chosen {
                 let weight = task.weight(&chosen.taken);
                 if squeeze == 0 && load_bound.is_none() {
-                    if chosen.exact && !task.pauses {
+                    if chosen.exact && !task.has_gaps {
                         bound = bound.min(weight);
                     }
                     load_bound = Some(bound);
@@ -207,7 +207,7 @@ impl Packer {
             let inside = units.filter(|((unit, offset), _)| **offset + unit.size <= task.capacity);
             placed.extend(inside.map(|((_, &offset), &unit)| (unit, offset)));
         }
-        task.add_beside(problem, &mut placed);
+        task.add_others(problem, &mut placed);
         found.keep(task, placed);
     }
 

@@ -50,7 +50,7 @@ pub(crate) struct Prices {
     /// The number of bits by which gains were shifted down.
     shift: u32,
     /// A gain larger than the sum of all gains; 0 if sums of such gains would overflow.
-    pub(crate) force: i64,
+    pub(crate) forcing_gain: i64,
 }
 
 /// A node and its place in the tree, whose root is node 0.
@@ -138,8 +138,8 @@ impl Prices {
         looked
     }
 
-    /// Adds `change` to the gain of an item, in the unit of [`Prices::force`], and updates the potentials.
-    pub(crate) fn press(&mut self, item: usize, change: i64) {
+    /// Adds `change` to the gain of an item, in the unit of [`Prices::forcing_gain`], and updates the potentials.
+    pub(crate) fn change_gain(&mut self, item: usize, change: i64) {
         let index = self.nodes.len() - 1 + item;
         let arc = &mut self.arcs[index];
         arc.gain += change;
@@ -153,18 +153,18 @@ impl Prices {
     }
 
     /// Iterates over all items; yields true for each item that the last flow takes whole. This is the relaxation's choice, except for a few fractional items.
-    pub(crate) fn whole(&self) -> impl Iterator<Item = bool> {
+    pub(crate) fn whole_items(&self) -> impl Iterator<Item = bool> {
         let columns = self.nodes.len().saturating_sub(1);
         let items = self.arcs.get(columns..).unwrap_or_default().iter();
         items.map(|arc| arc.flow == arc.width)
     }
 
     /// Iterates over the items that the last flow takes fractionally.
-    pub(crate) fn divided(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn fractional(&self) -> impl Iterator<Item = usize> {
         let columns = self.nodes.len().saturating_sub(1);
         let items = self.arcs.get(columns..).unwrap_or_default().iter().enumerate();
-        let divided = items.filter(|(_, arc)| arc.flow > 0 && arc.flow < arc.width);
-        divided.map(|(index, _)| index)
+        let fractional = items.filter(|(_, arc)| arc.flow > 0 && arc.flow < arc.width);
+        fractional.map(|(index, _)| index)
     }
 
     /// Starts with all flow along the row of columns, whose arcs form the tree.
@@ -174,7 +174,7 @@ impl Prices {
         let shift = (0..).find(|shift| sum >> shift < MAX_GAIN).unwrap_or(0);
         self.shift = shift;
         let fits = sum < MAX_FORCED && capacity < MAX_BYTES;
-        self.force = if fits { 2 * sum as i64 + 1 } else { 0 };
+        self.forcing_gain = if fits { 2 * sum as i64 + 1 } else { 0 };
         refill(
             &mut self.arcs,
             (0..columns as u32).map(|column| FlowArc {
@@ -268,12 +268,12 @@ impl Prices {
         // The subtree of the leaving arc is attached by the entering one.
         let is_near = position < near_start;
         let (inside, outside) = if is_near { (start, goal) } else { (goal, start) };
-        self.turn(inside, leaving);
-        self.hang(inside, outside, entering);
+        self.reroot(inside, leaving);
+        self.attach(inside, outside, entering);
     }
 
     /// Detaches the subtree below `leaving`, and makes `top`, one of its nodes, its root.
-    fn turn(&mut self, top: u32, leaving: u32) {
+    fn reroot(&mut self, top: u32, leaving: u32) {
         let mut chain = std::mem::take(&mut self.stack);
         chain.clear();
         chain.push(top);
@@ -283,19 +283,19 @@ impl Prices {
             chain.push(node);
         }
         // From the old root of the subtree to the new one: each node leaves its parent and becomes the child of the next.
-        self.let_go(node);
+        self.remove_child(node);
         for pair in chain.windows(2).rev() {
             let (child, parent) = (pair[0], pair[1]);
             let arc = self.nodes[child as usize].arc;
-            self.let_go(child);
-            self.adopt(parent, child, arc);
+            self.remove_child(child);
+            self.add_child(parent, child, arc);
         }
         self.stack = chain;
     }
 
     /// Attaches the subtree with root `top` to `parent`.
-    fn hang(&mut self, top: u32, parent: u32, arc: u32) {
-        self.adopt(top, parent, arc);
+    fn attach(&mut self, top: u32, parent: u32, arc: u32) {
+        self.add_child(top, parent, arc);
         let FlowArc { from, gain, .. } = self.arcs[arc as usize];
         let above = self.nodes[parent as usize].potential;
         let potential = if from == parent {
@@ -324,7 +324,7 @@ impl Prices {
     }
 
     /// Makes `node` a child of `parent`.
-    fn adopt(&mut self, node: u32, parent: u32, arc: u32) {
+    fn add_child(&mut self, node: u32, parent: u32, arc: u32) {
         let next = std::mem::replace(&mut self.nodes[parent as usize].first_child, node);
         if next != NONE {
             self.nodes[next as usize].before = node;
@@ -334,7 +334,7 @@ impl Prices {
     }
 
     /// Removes `node` from the list of its parent's children.
-    fn let_go(&mut self, node: u32) {
+    fn remove_child(&mut self, node: u32) {
         let Node {
             parent, next, before, ..
         } = self.nodes[node as usize];

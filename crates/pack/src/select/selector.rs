@@ -3,7 +3,7 @@
 
 use super::branch::Branch;
 use super::choice::{Chosen, LoadSearch};
-use super::core::Searched;
+use super::core::SearchedLosses;
 use super::exchange::exchange;
 use super::prices::{Prices, SCALE_BITS};
 use super::task::Task;
@@ -38,19 +38,19 @@ impl Selector {
         }
         let rounded = task.round(&self.prices);
         let mut best = heavier(task, best, Some(rounded))?;
-        if !task.pauses {
+        if !task.has_gaps {
             // A heavier choice lets branches prune more, and the search may end at a different choice, which is exchanged again.
             self.choice.steps += exchange(task, &mut best, budget / 64);
             match task.search_core(&mut self.choice, &mut best, budget / 32) {
-                Searched::All => {
+                SearchedLosses::All => {
                     best.exact = true;
                     return Some(best);
                 }
-                Searched::UpTo(loss) => {
+                SearchedLosses::UpTo(loss) => {
                     let most = ((task.bound - loss - 1) >> SCALE_BITS) as u64;
                     *bound = (*bound).min(most + task.free_weight());
                 }
-                Searched::Nothing => {}
+                SearchedLosses::Nothing => {}
             }
             let (found, left, open) = Branch::search(&mut self.prices, task, best, budget / 16);
             self.choice.steps += budget / 16 - left;

@@ -16,7 +16,7 @@ use crate::{PartialPacking, Problem};
 pub(super) struct Task<'a> {
     pub(super) capacity: u64,
     /// The capacity, rounded up to a multiple of the common alignment, as the sizes are.
-    pub(super) padded: u64,
+    pub(super) padded_capacity: u64,
     pub(super) model: Model,
     pub(super) columns: usize,
     /// The candidate units; `offers` has an offer for each.
@@ -26,11 +26,11 @@ pub(super) struct Task<'a> {
     pub(super) prices: Vec<i128>,
     pub(super) bound: i128,
     /// The sum of the prices.
-    pub(super) rent: i128,
+    pub(super) price_sum: i128,
     /// The greatest common divisor of the weights of candidates.
     pub(super) common_weight: u64,
     /// True if some group has a gap in its lifetime: the choice counts the gap as live, and proves nothing.
-    pub(super) pauses: bool,
+    pub(super) has_gaps: bool,
     pub(super) problem: &'a Problem,
 }
 
@@ -60,11 +60,11 @@ impl<'a> Task<'a> {
         let pad = |size: u64| size.div_ceil(grain.max(1)) * grain.max(1);
         // Only step columns; declared conflicts are left to the placement.
         let columns = model.row_width();
-        let mut pauses = false;
+        let mut has_gaps = false;
         let offers = model.pieces.iter().map(|piece| {
             let stands = piece.columns.of(&model.columns);
             let stands = &stands[..stands.partition_point(|&column| (column as usize) < columns)];
-            pauses |= (stands[stands.len() - 1] - stands[0]) as usize + 1 != stands.len();
+            has_gaps |= (stands[stands.len() - 1] - stands[0]) as usize + 1 != stands.len();
             CandidateItem {
                 arc: Arc {
                     first: stands[0],
@@ -79,17 +79,17 @@ impl<'a> Task<'a> {
         let weights = model.pieces.iter().map(|piece| unit_weights[piece.unit as usize]);
         Task {
             capacity,
-            padded: pad(capacity),
+            padded_capacity: pad(capacity),
             columns,
             common_weight: weights.fold(0, gcd),
-            rent: 0,
+            price_sum: 0,
             units: model.pieces.iter().map(|piece| piece.unit).collect(),
             model,
             offers,
             unit_weights,
             prices: Vec::new(),
             bound: 0,
-            pauses,
+            has_gaps,
             problem,
         }
     }
@@ -97,7 +97,7 @@ impl<'a> Task<'a> {
     /// Sets the prices; returns the resulting bound.
     pub(super) fn price(&mut self, prices: &mut Prices, blocks: usize) -> u64 {
         let arcs: Vec<Arc> = self.offers.iter().map(|offer| offer.arc).collect();
-        self.set_prices(prices.find(self.columns, self.padded, &arcs, blocks));
+        self.set_prices(prices.find(self.columns, self.padded_capacity, &arcs, blocks));
         (self.bound >> SCALE_BITS) as u64 + self.free_weight()
     }
 
@@ -109,8 +109,8 @@ impl<'a> Task<'a> {
 
     pub(super) fn set_prices(&mut self, prices: Vec<i128>) {
         self.prices = prices;
-        self.rent = self.prices.iter().sum();
-        self.bound = self.rent * i128::from(self.padded);
+        self.price_sum = self.prices.iter().sum();
+        self.bound = self.price_sum * i128::from(self.padded_capacity);
         for (offer, piece) in self.offers.iter_mut().zip(&self.model.pieces) {
             let columns = piece.columns.of(&self.model.columns).iter();
             let prices = columns.map_while(|&column| self.prices.get(column as usize));
@@ -142,7 +142,8 @@ impl<'a> Task<'a> {
         squeeze: u64,
         width: usize,
     ) -> Option<Chosen> {
-        let capacity = self.padded - (u128::from(self.padded) * u128::from(squeeze) / 64) as u64;
+        let capacity =
+            self.padded_capacity - (u128::from(self.padded_capacity) * u128::from(squeeze) / 64) as u64;
         // The random offsets sum to less than one unit of weight: the best choice remains one of the best.
         let room = (1i128 << SCALE_BITS) / (self.offers.len() as i128 + 1);
         let mut offers = self.offers.clone();
@@ -156,8 +157,9 @@ impl<'a> Task<'a> {
         // The allowed loss grows until a choice is found; with good prices that is soon, and few states are kept. Weights are multiples of their
         // common divisor, so the loss is at least the bound's remainder by it: often nothing more is lost.
         let least = match number {
-            0 if self.common_weight > 0 => (self.bound - self.rent * i128::from(self.padded - capacity))
-                .rem_euclid(i128::from(self.common_weight) << SCALE_BITS),
+            0 if self.common_weight > 0 => (self.bound
+                - self.price_sum * i128::from(self.padded_capacity - capacity))
+            .rem_euclid(i128::from(self.common_weight) << SCALE_BITS),
             _ => 0,
         };
         let mut allowed = least;
@@ -192,7 +194,7 @@ impl<'a> Task<'a> {
     ///
     /// On the training step of an LSTM, whose 2,444 items are too many for the states, at half of its peak: 0.990 of the bound, 0.936 without rounding.
     pub(super) fn round(&self, prices: &Prices) -> Chosen {
-        let whole: Vec<bool> = prices.whole().collect();
+        let whole: Vec<bool> = prices.whole_items().collect();
         let key = |index: usize| {
             let CandidateItem { arc, surplus } = self.offers[index];
             let price = (arc.weight - surplus).max(1);
@@ -202,7 +204,7 @@ impl<'a> Task<'a> {
         };
         let mut order: Vec<_> = (0..whole.len()).map(key).collect();
         order.compact_sort();
-        let (mut taken, mut free) = (vec![false; whole.len()], vec![self.padded; self.columns]);
+        let (mut taken, mut free) = (vec![false; whole.len()], vec![self.padded_capacity; self.columns]);
         for (_, _, index) in order {
             let arc = &self.offers[index].arc;
             let free = &mut free[arc.first as usize..arc.end as usize];
@@ -220,7 +222,7 @@ impl<'a> Task<'a> {
 
     /// Places further items that fit, in descending order of weight per byte and step, unless the problem has conflicts, fixed or bounded items, or groups
     /// of several items.
-    pub(super) fn add_beside(&self, problem: &Problem, placed: &mut Vec<(u32, u64)>) {
+    pub(super) fn add_others(&self, problem: &Problem, placed: &mut Vec<(u32, u64)>) {
         if !problem.conflicts().is_empty() || problem.is_irregular() {
             return;
         }
@@ -252,5 +254,5 @@ impl<'a> Task<'a> {
 /// Returns true if a unit takes no bytes at any step, has no declared conflicts, and lies within the capacity at its lowest offset.
 pub(super) fn is_free(unit: &Unit, capacity: u64) -> bool {
     let end = align_up(unit.bounds().0, unit.alignment).and_then(|offset| offset.checked_add(unit.size));
-    !unit.takes_bytes() && unit.rivals.is_empty() && end.is_some_and(|end| end <= capacity)
+    !unit.takes_bytes() && unit.conflicts.is_empty() && end.is_some_and(|end| end <= capacity)
 }

@@ -112,11 +112,14 @@ fn damaged_certificates_are_refused_with_the_reason() {
     };
     let push = |item: u32| refused(&|of| of.items.push(item));
     assert_eq!(push(9), CertificateError::UnknownItem(9));
-    assert_eq!(push(first), CertificateError::Repeated(first));
+    assert_eq!(push(first), CertificateError::DuplicateItem(first));
     let branch = |number: usize, of: Option<(u32, u32)>| refused(&|all| all.branches[number] = of);
-    assert_eq!(branch(0, Some((0, 9))), CertificateError::NotListed(0, 9));
-    assert_eq!(branch(0, None), CertificateError::Open(0, sound.above));
-    assert_eq!(branch(1, Some((second, first))), CertificateError::Incomplete(3));
+    assert_eq!(branch(0, Some((0, 9))), CertificateError::UnlistedItem(0, 9));
+    assert_eq!(branch(0, None), CertificateError::OpenLeaf(0, sound.above));
+    assert_eq!(
+        branch(1, Some((second, first))),
+        CertificateError::MissingBranches(3)
+    );
     let apart = |of: &mut Certificate| {
         of.items.push(3);
         of.branches[0] = Some((0, 3));
@@ -124,17 +127,17 @@ fn damaged_certificates_are_refused_with_the_reason() {
     assert_eq!(refused(&apart), CertificateError::MayShare(0, 0, 3));
     assert_eq!(
         refused(&|of| of.above.0 += 1),
-        CertificateError::Open(1, Bytes(14))
+        CertificateError::OpenLeaf(1, Bytes(14))
     );
     assert_eq!(
         refused(&|of| of.branches.push(None)),
-        CertificateError::Complete(3)
+        CertificateError::ExtraBranches(3)
     );
     let many = Problem::new((0..129).map(|_| item(0, 1, 1)).collect()).unwrap();
     let mut load = proved(&many).unwrap();
     assert_eq!(check_certificate(&many, &load), Ok(()));
     load.branches = vec![Some((0, 1)), None, None];
-    let error = CertificateError::TooMany(129);
+    let error = CertificateError::TooManyItems(129);
     assert_eq!(check_certificate(&many, &load), Err(Error::Certificate(error)));
 }
 

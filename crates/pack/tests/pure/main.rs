@@ -14,7 +14,7 @@ use tileheap_pack::Progress;
 use tileheap_testkit::counting;
 
 #[global_allocator]
-static ALLOCATOR: counting::Counting = counting::Counting;
+static ALLOCATOR: counting::CountingAllocator = counting::CountingAllocator;
 
 /// A callback that never ends a search.
 fn go_on(_: Progress) -> ControlFlow<()> {

@@ -309,13 +309,13 @@ fn the_checker_refuses_each_kind_of_damage() {
         assert!(found.contains(named), "{found}");
     }
     let elsewhere = refused(&|packing| packing.places[4].pool = 0);
-    assert!(matches!(elsewhere, PoolsError::Place(..)));
+    assert!(matches!(elsewhere, PoolsError::InvalidPlace(..)));
     let higher = refused(&|packing| packing.heights[1] = Bytes(8));
     assert!(matches!(higher, PoolsError::Height(..)));
     let cheaper = refused(&|packing| packing.cost = 4);
     assert_eq!(cheaper, PoolsError::Cost(4, 5));
     let fewer = refused(&|packing| packing.places.truncate(3));
-    assert_eq!(fewer, PoolsError::Count(3, 6));
+    assert_eq!(fewer, PoolsError::PlaceCount(3, 6));
     // Without the exclusive pair, the second lifetime or the conflict, the verdict on the same packing changes.
     let judged = |change: &dyn Fn(&mut PoolsDesc)| {
         let mut desc = desc.clone();

@@ -165,11 +165,11 @@ impl AllContents {
         let contents = self.classes.get_mut(&later.origin.class)?;
         let region = later.touched.certain;
         if later.kind != Kind::Access(AccessKind::Partial) {
-            contents.take(region, used, later.family, &self.families);
-        } else if contents.is_taken(region, later.family, &self.families) {
+            contents.take_ownership(region, used, later.family, &self.families);
+        } else if contents.needs_transfer(region, later.family, &self.families) {
             // It certainly reads one of these elements, but not all of them.
             let mut taken = contents.clone();
-            taken.take(region, used, later.family, &self.families);
+            taken.take_ownership(region, used, later.family, &self.families);
             return taken.read(later, used);
         }
         contents.read(later, used)
@@ -194,7 +194,7 @@ impl AllContents {
             return;
         };
         if is_exact {
-            contents.take(region, used, later.family, &self.families);
+            contents.take_ownership(region, used, later.family, &self.families);
         }
         let owner = contents.new_owner(later.family);
         if discards {

@@ -27,7 +27,7 @@ use super::state::{Contents, State};
 pub(super) struct Families {
     first: Option<u32>,
     /// True if several families execute commands; otherwise no family accesses contents of another one.
-    are_several: bool,
+    has_several: bool,
     /// For each family, a mask of the families that implicitly acquire images from it without a loss.
     implicit: IdMap<u32, u32>,
 }
@@ -36,7 +36,7 @@ impl Families {
     /// Adds the queue family of a batch.
     pub(super) fn add(&mut self, family: u32) {
         if is_of_device(family) {
-            self.are_several |= *self.first.get_or_insert(family) != family;
+            self.has_several |= *self.first.get_or_insert(family) != family;
         }
     }
 
@@ -77,8 +77,8 @@ impl Contents {
     }
 
     /// Returns true if a queue family needs a transfer for some part of a region before it accesses the region.
-    pub(super) fn is_taken(&self, region: Region, family: Option<u32>, families: &Families) -> bool {
-        let Some(family) = family.filter(|_| families.are_several) else {
+    pub(super) fn needs_transfer(&self, region: Region, family: Option<u32>, families: &Families) -> bool {
+        let Some(family) = family.filter(|_| families.has_several) else {
             return false;
         };
         let needs = |state: &State| state.needs_transfer(self.sharing, family, families);
@@ -86,7 +86,13 @@ impl Contents {
     }
 
     /// Makes a queue family the owner of what it accesses: contents of other families become undefined if they need a transfer.
-    pub(super) fn take(&mut self, region: Region, used: MemoryUse, family: Option<u32>, families: &Families) {
+    pub(super) fn take_ownership(
+        &mut self,
+        region: Region,
+        used: MemoryUse,
+        family: Option<u32>,
+        families: &Families,
+    ) {
         // Subresources of images have one owner.
         let region = match self.is_optimal {
             true => region.subresources(),
@@ -97,7 +103,7 @@ impl Contents {
         };
         let sharing = self.sharing;
         self.change(region, |state| match state.owner {
-            Some(_) if state.needs_transfer(sharing, family, families) => state.taken(used, family),
+            Some(_) if state.needs_transfer(sharing, family, families) => state.taken_by(used, family),
             Some(_) if state.released.is_none() => State {
                 owner: Some(family),
                 ..state.clone()
@@ -111,7 +117,7 @@ impl Contents {
         let is_other = |state: &State| {
             state.released.is_none() && state.owner.is_some_and(|owner| Some(owner) != family)
         };
-        families.are_several
+        families.has_several
             && self.sharing != SharingMode::Concurrent
             && self.within(region).any(|(_, state)| is_other(state))
     }
@@ -135,7 +141,7 @@ impl Contents {
         self.change(region, |state| {
             let is_unreleased = state.released.is_none() && state.owner == Some(from);
             match is_unreleased && families.need_transfer(sharing, from, to) {
-                true => state.taken(used, to),
+                true => state.taken_by(used, to),
                 false => State {
                     released: None,
                     owner,
@@ -154,7 +160,7 @@ impl State {
     }
 
     /// Returns the state after an access by another queue family.
-    fn taken(&self, by: MemoryUse, to: u32) -> State {
+    fn taken_by(&self, by: MemoryUse, to: u32) -> State {
         let from = self.owner.unwrap_or(to);
         State {
             owner: Some(to),

@@ -27,8 +27,8 @@ impl Contents {
     pub(super) fn read(&self, later: &LaterAccess, used: MemoryUse) -> Option<LostContents> {
         let region = later.touched.certain;
         let is_whole = self.within(region).all(|(_, state)| is_undefined(state));
-        let whole = is_whole.then(|| self.least(region)).flatten();
-        let part = self.worst(region, later.kind, used.resource);
+        let whole = is_whole.then(|| self.least_certain_loss(region)).flatten();
+        let part = self.most_certain_loss(region, later.kind, used.resource);
         let is_whole = whole.is_some_and(|whole| part.is_none_or(|part| part.verdict <= whole.verdict));
         let found = if is_whole { whole? } else { part? };
         Some(LostContents {
@@ -42,7 +42,7 @@ impl Contents {
     }
 
     /// Returns the least certain loss in a region that is undefined everywhere; on a tie, one of contents that were written.
-    fn least(&self, region: Region) -> Option<Candidate> {
+    fn least_certain_loss(&self, region: Region) -> Option<Candidate> {
         let losses = self.within(region).filter_map(|(part, state)| match state.value {
             Value::Lost { loss, verdict, last } => Some((part, loss, verdict, last)),
             _ => {
@@ -61,7 +61,7 @@ impl Contents {
     }
 
     /// Returns the most certain loss in any part of a region, for a read through a resource.
-    fn worst(&self, region: Region, kind: Kind, reader: ResourceId) -> Option<Candidate> {
+    fn most_certain_loss(&self, region: Region, kind: Kind, reader: ResourceId) -> Option<Candidate> {
         let reads_all = matches!(kind, Kind::Access(AccessKind::Whole | AccessKind::Load))
             && (!self.is_optimal || region.contains(self.whole));
         let if_all_is_read = |verdict: Certainty| match reads_all {
@@ -72,7 +72,7 @@ impl Contents {
         let mut worst: Option<Candidate> = None;
         for (part, state) in self.within(region) {
             let lost = |state: &State| matches!(state.value, Value::Lost { .. });
-            let through = |state: &State| matches!(state.value, Value::Through { .. });
+            let through = |state: &State| matches!(state.value, Value::WrittenThrough { .. });
             let found = match state.value {
                 Value::Lost { loss, verdict, last } => {
                     let verdict = match loss {
@@ -88,7 +88,7 @@ impl Contents {
                     verdict.map(|verdict| (loss, last, bytes(), verdict))
                 }
                 // Contents written through the reader's own resource were replaced. Without any, the read can only be meant for those of the other resource.
-                Value::Through { by, last } => last.map(|_| {
+                Value::WrittenThrough { by, last } => last.map(|_| {
                     let bytes = self.merged(part, region, through);
                     (LossReason::WrittenThrough(by), last, bytes, Certainty::Possible)
                 }),

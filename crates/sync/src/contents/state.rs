@@ -21,7 +21,7 @@ pub(super) enum Value {
         replaced: Option<MemoryUse>,
     },
     /// Written through another resource that interprets the bytes consistently, after the last write through this one.
-    Through { by: MemoryUse, last: Option<MemoryUse> },
+    WrittenThrough { by: MemoryUse, last: Option<MemoryUse> },
     /// Undefined: the contents were lost after the last write.
     Lost {
         loss: LossReason,
@@ -91,7 +91,7 @@ impl State {
     /// Returns the last write, if it is known.
     pub(super) fn last_write(&self) -> Option<MemoryUse> {
         match self.value {
-            Value::Written { by, .. } | Value::Through { by, .. } => Some(by),
+            Value::Written { by, .. } | Value::WrittenThrough { by, .. } => Some(by),
             Value::Lost { last, .. } => last,
             Value::Unknown => None,
         }
@@ -101,7 +101,7 @@ impl State {
     pub(super) fn defined_by(&self) -> Option<(MemoryUse, bool)> {
         match self.value {
             Value::Written { by, is_certain, .. } => Some((by, is_certain)),
-            Value::Through { by, .. } => Some((by, true)),
+            Value::WrittenThrough { by, .. } => Some((by, true)),
             Value::Lost { .. } | Value::Unknown => None,
         }
     }
@@ -161,10 +161,10 @@ impl State {
     /// Returns the state after a write through another resource that interprets the bytes consistently.
     pub(super) fn written_through(&self, by: MemoryUse) -> State {
         let last = match self.value {
-            Value::Through { last, .. } => last,
+            Value::WrittenThrough { last, .. } => last,
             _ => self.last_write(),
         };
-        State::from(Value::Through { by, last })
+        State::from(Value::WrittenThrough { by, last })
     }
 
     /// Returns the state after a discard of `bytes`, a range of the bytes `all` that the region may occupy.
@@ -198,7 +198,7 @@ impl State {
                 replaced.map(|_| LossReason::WrittenThrough(by)),
                 replaced.or(Some(by)),
             ),
-            Value::Through { by, last } => (Some(LossReason::WrittenThrough(by)), last),
+            Value::WrittenThrough { by, last } => (Some(LossReason::WrittenThrough(by)), last),
             Value::Lost { loss, last, .. } => (Some(loss), last),
             Value::Unknown => (None, None),
         };

@@ -15,7 +15,7 @@ use crate::usage::Usage;
 use super::{Model, RunningBatch};
 
 impl Model {
-    pub(super) fn act(
+    pub(super) fn run_action(
         &mut self,
         tag: Tag,
         accesses: &[MemoryAccess],
@@ -193,7 +193,7 @@ impl Model {
             let Some(record) = records.get_mut(number) else {
                 continue;
             };
-            record.hide(this, used.resource);
+            record.supersede(this, used.resource);
             if record.is_empty() {
                 records.remove(number);
             }

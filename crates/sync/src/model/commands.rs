@@ -16,7 +16,7 @@ use crate::usage::Usage;
 use super::{Model, RunningBatch};
 
 /// A layout transition or queue family ownership transfer of a barrier.
-pub(super) struct Between<'a> {
+pub(super) struct BarrierOperation<'a> {
     pub(super) resource: ResourceId,
     pub(super) part: ResourcePart,
     pub(super) action: Action,
@@ -46,21 +46,21 @@ impl Model {
     ) {
         self.commands += 1;
         match command {
-            Command::Action(accesses) => self.act(tag, accesses, *running, findings),
+            Command::Action(accesses) => self.run_action(tag, accesses, *running, findings),
             Command::Barrier(dependencies) => self.barrier(tag, dependencies, None, *running, findings),
             Command::WaitEvents(events, dependencies) => {
                 self.barrier(tag, dependencies, Some(events), *running, findings);
             }
             Command::SetEvent(event, stages) => {
-                let stages = ExpandedScope::source(*stages, ash::vk::AccessFlags2::NONE).execution;
-                self.follow(Operation::SetEvent {
+                let stages = ExpandedScope::source(*stages, ash::vk::AccessFlags2::NONE).execution_stages;
+                self.log_operation(Operation::SetEvent {
                     queue: running.queue,
                     submitted: running.submitted,
                     event: *event,
                     stages,
                 });
             }
-            Command::ResetEvent(event) => self.follow(Operation::ResetEvent(*event)),
+            Command::ResetEvent(event) => self.log_operation(Operation::ResetEvent(*event)),
             Command::BeginRendering { resumes, pass } => {
                 self.begin_instance(tag, *resumes, pass, running, findings);
             }
@@ -83,7 +83,7 @@ impl Model {
         findings: &mut Findings,
     ) {
         for dependency in dependencies {
-            let DependencyMemory::Part(resource, part) = &dependency.extent else {
+            let DependencyMemory::Part(resource, part) = &dependency.memory else {
                 continue;
             };
             let action = match (edge_kind(dependency, running), dependency.change) {
@@ -149,7 +149,7 @@ impl Model {
         }
         let earlier = running.place.map_or(Earlier::All, Earlier::Within);
         let edges = dependencies.iter().map(|dependency| {
-            let limit = match &dependency.extent {
+            let limit = match &dependency.memory {
                 DependencyMemory::Execution => Limit::Execution,
                 DependencyMemory::All => Limit::All,
                 // Accesses to an unknown resource are not checked.
@@ -172,7 +172,7 @@ impl Model {
         });
         let edges: Vec<Edge> = edges.collect();
         let between = dependencies.iter().enumerate().filter_map(|(index, dependency)| {
-            let DependencyMemory::Part(resource, part) = dependency.extent else {
+            let DependencyMemory::Part(resource, part) = dependency.memory else {
                 return None;
             };
             let action = match (edges[index].kind, dependency.change) {
@@ -181,7 +181,7 @@ impl Model {
                 (EdgeKind::Plain, BarrierChange::Layout { .. }) => Action::Transition,
                 (EdgeKind::Plain, _) => return None,
             };
-            Some(Between {
+            Some(BarrierOperation {
                 resource,
                 part,
                 action,
@@ -189,7 +189,7 @@ impl Model {
                 own: std::slice::from_ref(&edges[index]),
             })
         });
-        let between: Vec<Between<'_>> = between.collect();
+        let between: Vec<BarrierOperation<'_>> = between.collect();
         self.depend(tag, &edges, events, &between, running, findings);
     }
 
@@ -199,14 +199,15 @@ impl Model {
         tag: Tag,
         edges: &[Edge],
         events: Option<&[EventId]>,
-        between: &[Between<'_>],
+        between: &[BarrierOperation<'_>],
         running: RunningBatch,
         findings: &mut Findings,
     ) {
         let queue = running.queue;
         let mut later = Vec::with_capacity(between.len());
         for one in between {
-            let Some((mut this, used)) = self.check_between(tag, one, (edges, events), running, findings)
+            let Some((mut this, used)) =
+                self.check_barrier_operation(tag, one, (edges, events), running, findings)
             else {
                 continue;
             };
@@ -218,7 +219,7 @@ impl Model {
             later.push((this, used, reach, one.change));
         }
         if !edges.is_empty() {
-            self.follow(Operation::Dependencies {
+            self.log_operation(Operation::Dependencies {
                 queue,
                 submitted: running.submitted,
                 edges: edges.to_vec(),
@@ -235,10 +236,10 @@ impl Model {
     }
 
     /// Compares a transition or a transfer with earlier accesses; `None` if its resource is unknown.
-    pub(super) fn check_between(
+    pub(super) fn check_barrier_operation(
         &mut self,
         tag: Tag,
-        one: &Between<'_>,
+        one: &BarrierOperation<'_>,
         (edges, events): (&[Edge], Option<&[EventId]>),
         running: RunningBatch,
         findings: &mut Findings,

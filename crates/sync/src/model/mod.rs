@@ -212,18 +212,18 @@ impl Model {
 
     /// Removes a destroyed fence.
     pub fn destroy_fence(&mut self, fence: FenceId) {
-        self.follow(Operation::ResetFence(fence));
+        self.log_operation(Operation::ResetFence(fence));
     }
 
     /// Removes a destroyed semaphore: its number may be reused.
     pub fn destroy_semaphore(&mut self, semaphore: SemaphoreId) {
-        self.follow(Operation::Unsignal(semaphore));
+        self.log_operation(Operation::Unsignal(semaphore));
         self.schedule.destroy_semaphore(semaphore);
     }
 
     /// Removes a destroyed event.
     pub fn destroy_event(&mut self, event: EventId) {
-        self.follow(Operation::ResetEvent(event));
+        self.log_operation(Operation::ResetEvent(event));
     }
 
     /// Performs one step of the host; returns its findings and those of all batches that can run as a result.
@@ -239,7 +239,7 @@ impl Model {
                 self.run_up_to(|batch| batch.fence == Some(*fence), &mut findings);
                 self.host_wait(HostWait::Fence(*fence));
             }
-            HostStep::ResetFence(fence) => self.follow(Operation::ResetFence(*fence)),
+            HostStep::ResetFence(fence) => self.log_operation(Operation::ResetFence(*fence)),
             HostStep::WaitSemaphore(semaphore, value) => {
                 if self.schedule.reached(*semaphore, *value).is_none() {
                     // It was signaled from outside the program.
@@ -252,7 +252,7 @@ impl Model {
             }
             HostStep::SignalSemaphore(semaphore, value) => {
                 let signaled = self.schedule.signal(*semaphore, *value, None);
-                self.follow(Operation::HostSignal(*semaphore, signaled, self.steps));
+                self.log_operation(Operation::HostSignal(*semaphore, signaled, self.steps));
             }
             HostStep::WaitIdle(queue) => {
                 self.run_up_to(
@@ -325,14 +325,14 @@ impl Model {
     }
 
     /// Adds an operation to the log; it is applied to the records later.
-    fn follow(&mut self, operation: Operation) {
+    fn log_operation(&mut self, operation: Operation) {
         if !self.ignores_order {
             self.log.push(operation, self.has_moved_aliases.is_empty());
         }
     }
 
     fn host_wait(&mut self, wait: HostWait) {
-        self.follow(Operation::HostWait(wait, self.steps));
+        self.log_operation(Operation::HostWait(wait, self.steps));
         self.drop_settled(wait);
     }
 
@@ -377,11 +377,12 @@ impl Model {
         self.contents.add_family(family);
         for wait in waits {
             if let Some(signaled) = self.schedule.reached(wait.semaphore, wait.value) {
-                self.follow(Operation::Wait {
+                self.log_operation(Operation::Wait {
                     queue,
                     semaphore: wait.semaphore,
                     signaled,
-                    stages: ExpandedScope::destination(wait.stages, ash::vk::AccessFlags2::NONE).execution,
+                    stages: ExpandedScope::destination(wait.stages, ash::vk::AccessFlags2::NONE)
+                        .execution_stages,
                 });
             }
         }
@@ -403,18 +404,18 @@ impl Model {
         for signal in uses {
             self.unsignal(signal.semaphore);
             let signaled = self.schedule.signal(signal.semaphore, signal.value, Some(queue));
-            let stages = ExpandedScope::source(signal.stages, ash::vk::AccessFlags2::NONE).execution;
+            let stages = ExpandedScope::source(signal.stages, ash::vk::AccessFlags2::NONE).execution_stages;
             signals.push((signal.semaphore, signaled, stages));
         }
         if !signals.is_empty() {
-            self.follow(Operation::Signal {
+            self.log_operation(Operation::Signal {
                 queue,
                 signals,
                 submitted,
             });
         }
         if let Some(fence) = fence {
-            self.follow(Operation::SignalFence {
+            self.log_operation(Operation::SignalFence {
                 queue,
                 fence,
                 submitted,
@@ -425,7 +426,7 @@ impl Model {
     /// Removes the signal of a binary semaphore that is waited for, or about to be signaled again.
     fn unsignal(&mut self, semaphore: SemaphoreId) {
         if !self.schedule.is_timeline(semaphore) {
-            self.follow(Operation::Unsignal(semaphore));
+            self.log_operation(Operation::Unsignal(semaphore));
         }
     }
 

@@ -8,7 +8,7 @@ use crate::plan::{PassPlan, RunningPass};
 use crate::program::{BarrierChange, PassAttachment, PassDependency, PassStructure, Tag};
 use crate::reach::Reach;
 
-use super::commands::Between;
+use super::commands::BarrierOperation;
 use super::{Model, RunningBatch};
 
 impl Model {
@@ -135,7 +135,7 @@ impl Model {
             let own = edges(&one.after);
             later_edges.extend(edges(&one.before));
             if let Some(resource) = attachment.resource {
-                let between = Between {
+                let between = BarrierOperation {
                     resource,
                     part: attachment.part,
                     action: Action::Transition,
@@ -148,7 +148,7 @@ impl Model {
                     let change = (between.action, between.change);
                     self.change_part(tag, (resource, &between.part), change, running, findings);
                 } else if let Some((mut this, used)) =
-                    self.check_between(tag, &between, (&[], None), running, findings)
+                    self.check_barrier_operation(tag, &between, (&[], None), running, findings)
                 {
                     // Transitions of a render pass do not belong to any of its subpasses.
                     this.origin.place = Some(Subpass::transitions(instance));
@@ -177,7 +177,7 @@ impl Model {
             true => Union::of(edges.iter().chain(after).chain(&later_edges)).with_transitions(),
             false => Union::of(&edges),
         };
-        self.follow(Operation::Dependencies {
+        self.log_operation(Operation::Dependencies {
             queue: running.queue,
             submitted: running.submitted,
             edges,

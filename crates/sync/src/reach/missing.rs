@@ -101,11 +101,11 @@ impl Reach {
         (edges, events): (&[Edge], Option<&[EventId]>),
     ) -> Option<MissingDependency> {
         let on = QueueStep::new(later.queue?, later.submitted);
-        let held = |edge: &Edge| Some((*edge, self.held_by(origin, on, place, edge, events)?));
+        let held = |edge: &Edge| Some((*edge, self.membership_by_edge(origin, on, place, edge, events)?));
         let mut own = own.iter().filter_map(held).peekable();
         if own.peek().is_none() {
             // Without its own dependency, it may still be in the second scope of an earlier one.
-            let earlier = self.held_before_transition(on, place);
+            let earlier = self.membership_before_transition(on, place);
             let is_ready = |held: ScopeMembership| held.is_available || !origin.usage.writes();
             return match earlier {
                 Some(held) if is_ready(held) => None,

@@ -111,7 +111,7 @@ enum Signal {
 #[derive(Clone, Copy, Debug)]
 struct CoveringSignal {
     by: Signal,
-    held: ScopeMembership,
+    membership: ScopeMembership,
     /// For an event, two subsets of its stages: `[0]` those ordered after the access when the event is set; `[1]` those to which the access is
     /// also available. Each dependency that waits for the event has its own first scope.
     stages: [S; 2],
@@ -206,7 +206,13 @@ impl Reach {
     }
 
     /// Returns the membership of the access in a first synchronization scope on a queue, directly or through a dependency chain.
-    fn held(&self, origin: &Origin, on: QueueStep, earlier: Earlier, stages: S) -> Option<ScopeMembership> {
+    fn membership(
+        &self,
+        origin: &Origin,
+        on: QueueStep,
+        earlier: Earlier,
+        stages: S,
+    ) -> Option<ScopeMembership> {
         let is_direct = origin.queue == Some(on.queue)
             && earlier.includes(origin.place)
             && origin.usage.stage().intersects(stages);
@@ -214,13 +220,13 @@ impl Reach {
             is_direct,
             is_available: is_available_at_once(origin),
         });
-        let chained = self.chained(on, earlier, stages);
+        let chained = self.membership_by_chain(on, earlier, stages);
         direct.into_iter().chain(chained).reduce(ScopeMembership::or)
     }
 
     /// Returns the membership through a dependency chain: the scope meets stages that an earlier dependency ordered after the access, or the host knew that
     /// the access was complete.
-    fn chained(&self, on: QueueStep, earlier: Earlier, stages: S) -> Option<ScopeMembership> {
+    fn membership_by_chain(&self, on: QueueStep, earlier: Earlier, stages: S) -> Option<ScopeMembership> {
         let meets = |(at, place, ordered): &&(QueueId, EnclosingSubpass, Ordered)| {
             *at == on.queue && earlier.meets(*place) && ordered.ordered.intersects(stages)
         };
@@ -241,13 +247,17 @@ impl Reach {
     }
 
     /// Returns the membership of the access if it is ordered before an operation without a stage, which is only in second scopes with `ALL_COMMANDS`.
-    fn held_before_transition(&self, on: QueueStep, place: EnclosingSubpass) -> Option<ScopeMembership> {
-        let within = place.map_or(Earlier::BeforeAll, Earlier::Within);
-        self.chained(on, within, NO_STAGE)
+    fn membership_before_transition(
+        &self,
+        on: QueueStep,
+        place: EnclosingSubpass,
+    ) -> Option<ScopeMembership> {
+        let within = place.map_or(Earlier::ChainsOnly, Earlier::Within);
+        self.membership_by_chain(on, within, NO_STAGE)
     }
 
     /// Returns the membership in the first scope of an edge, or through the transition between its scopes.
-    fn held_by(
+    fn membership_by_edge(
         &self,
         origin: &Origin,
         on: QueueStep,
@@ -258,11 +268,13 @@ impl Reach {
         let own = match (edge.kind, events) {
             // Its first scope is ignored.
             (EdgeKind::Acquire, _) => None,
-            (_, None) => self.held(origin, on, edge.earlier, edge.src.execution),
-            (_, Some(events)) => self.set(origin, (on.queue, events), edge.src.execution),
+            (_, None) => self.membership(origin, on, edge.earlier, edge.src.execution_stages),
+            (_, Some(events)) => {
+                self.membership_by_events(origin, (on.queue, events), edge.src.execution_stages)
+            }
         };
         let transition = if edge.has_transition {
-            self.held_before_transition(on, place)
+            self.membership_before_transition(on, place)
         } else {
             None
         };
@@ -270,9 +282,14 @@ impl Reach {
     }
 
     /// Returns the membership in the first scope of a wait for events, which is limited to operations before the events are set.
-    fn set(&self, origin: &Origin, events: (QueueId, &[EventId]), stages: S) -> Option<ScopeMembership> {
+    fn membership_by_events(
+        &self,
+        origin: &Origin,
+        events: (QueueId, &[EventId]),
+        stages: S,
+    ) -> Option<ScopeMembership> {
         let set = self.covered.iter().filter_map(|covered| {
-            let is_direct = covered.held.is_direct && origin.usage.stage().intersects(stages);
+            let is_direct = covered.membership.is_direct && origin.usage.stage().intersects(stages);
             let [ordered, available] = covered.stages.map(|met| met.intersects(stages));
             (is_one_of(covered.by, events) && (is_direct || ordered)).then_some(ScopeMembership {
                 is_direct,
@@ -297,13 +314,13 @@ impl Reach {
     }
 
     /// Returns true if the access is already available, or an edge whose first scope includes it makes it available.
-    fn is_available(origin: &Origin, region: Region, edge: &Edge, held: ScopeMembership) -> bool {
-        held.is_available || Reach::is_made_available(origin, region, edge, held)
+    fn is_available(origin: &Origin, region: Region, edge: &Edge, membership: ScopeMembership) -> bool {
+        membership.is_available || Reach::is_made_available(origin, region, edge, membership)
     }
 
     /// Returns true if an edge makes the access available.
-    fn is_made_available(origin: &Origin, region: Region, edge: &Edge, held: ScopeMembership) -> bool {
-        held.is_direct && edge.src_usages.contains(origin.usage) && covers(edge, origin, region)
+    fn is_made_available(origin: &Origin, region: Region, edge: &Edge, membership: ScopeMembership) -> bool {
+        membership.is_direct && edge.src_usages.contains(origin.usage) && covers(edge, origin, region)
     }
 
     /// Returns `false` if an operation certainly does not change the state.
@@ -404,10 +421,10 @@ impl Reach {
             } => {
                 self.uncover(Signal::Event(*queue, *event));
                 let on = QueueStep::new(*queue, *submitted);
-                if let Some(held) = self.held(origin, on, Earlier::All, *stages) {
+                if let Some(membership) = self.membership(origin, on, Earlier::All, *stages) {
                     self.covered.push(CoveringSignal {
                         by: Signal::Event(*queue, *event),
-                        held,
+                        membership,
                         stages: self.stages_after(on).map(|after| after & *stages),
                     });
                 }
@@ -472,14 +489,14 @@ impl Reach {
         // The edges of one command take effect at once and do not chain with each other. A transition, however, also happens after writes
         // that a global memory barrier of the same command makes available.
         let made = |edge: &Edge| {
-            let held = self.held_by(origin, on, place, edge, events);
+            let held = self.membership_by_edge(origin, on, place, edge, events);
             held.is_some_and(|held| Reach::is_made_available(origin, region, edge, held))
         };
         let accompanied = edges.iter().any(|edge| edge.limit == Limit::All && made(edge));
         let held = edges.iter().enumerate().filter_map(|(index, edge)| {
-            let own = self.held_by(origin, on, place, edge, events);
+            let own = self.membership_by_edge(origin, on, place, edge, events);
             let through =
-                pass.and_then(|pass| self.held_through(on.queue, pass.instance, &pass.before[index]));
+                pass.and_then(|pass| self.membership_through(on.queue, pass.instance, &pass.before[index]));
             let held = own.into_iter().chain(through).reduce(ScopeMembership::or)?;
             let is_available = Reach::is_available(origin, region, edge, held);
             Some((edge, is_available || edge.has_transition && accompanied))
@@ -491,11 +508,11 @@ impl Reach {
         let mut added = Ordered::default();
         let mut through = Vec::new();
         for (edge, is_available) in held {
-            added.ordered |= edge.dst.execution;
+            added.ordered |= edge.dst.execution_stages;
             if !is_available {
                 continue;
             }
-            added.available |= edge.dst.execution;
+            added.available |= edge.dst.execution_stages;
             // Host accesses are not performed through a resource (`VkImageMemoryBarrier2`).
             if edge.limit != Limit::Execution {
                 added.visible |= edge.dst_usages & Usages::of_host();

@@ -24,17 +24,17 @@ impl Reach {
     /// Returns true if work that waits in either way is ordered after the access, and its writes are available by then.
     pub(crate) fn is_before(&self, origin: &Origin, region: Region, wait: &CheckedWait) -> bool {
         let on = QueueStep::new(wait.queue, 0);
-        let Some(held) = self.held_by(origin, on, None, &wait.edge, None) else {
+        let Some(held) = self.membership_by_edge(origin, on, None, &wait.edge, None) else {
             return false;
         };
         let is_ready = !origin.usage.writes() || Reach::is_available(origin, region, &wait.edge, held);
         is_ready && self.is_signaled(wait.semaphore, wait.signaled).is_some()
     }
 
-    pub(super) fn cover(&mut self, by: Signal, held: ScopeMembership) {
+    pub(super) fn cover(&mut self, by: Signal, membership: ScopeMembership) {
         self.covered.push(CoveringSignal {
             by,
-            held,
+            membership,
             stages: [S::NONE; 2],
         });
     }
@@ -46,14 +46,14 @@ impl Reach {
     pub(super) fn cover_semaphore(&mut self, semaphore: SemaphoreId, signaled: Signaled, is_available: bool) {
         let is_lower = |covered: &CoveringSignal| {
             let is_known = matches!(covered.by, Signal::Semaphore(same, lower) if same == semaphore && lower.comes_before(signaled));
-            is_known && (covered.held.is_available || !is_available)
+            is_known && (covered.membership.is_available || !is_available)
         };
         if !self.covered.iter().any(is_lower) {
-            let held = ScopeMembership {
+            let membership = ScopeMembership {
                 is_direct: false,
                 is_available,
             };
-            self.cover(Signal::Semaphore(semaphore, signaled), held);
+            self.cover(Signal::Semaphore(semaphore, signaled), membership);
         }
     }
 
@@ -74,7 +74,7 @@ impl Reach {
         let on = QueueStep::new(queue, submitted);
         let mut covered: Option<bool> = None;
         for &(semaphore, signaled, stages) in signals {
-            let held = self.held(origin, on, Earlier::All, stages);
+            let held = self.membership(origin, on, Earlier::All, stages);
             let held = held.map(|held| held.is_direct || held.is_available);
             let Some(is_available) = held.into_iter().chain(earlier).reduce(|a, b| a || b) else {
                 continue;
@@ -115,7 +115,7 @@ impl Reach {
             _ => false,
         });
         reached
-            .map(|covered| covered.held.is_available)
+            .map(|covered| covered.membership.is_available)
             .reduce(|a, b| a || b)
     }
 
@@ -152,7 +152,7 @@ impl Reach {
             HostWait::Fence(fence) => {
                 let mut covered = self.covered.iter();
                 let found = covered.find(|covered| covered.by == Signal::Fence(fence));
-                found.map(|covered| covered.held.is_available)
+                found.map(|covered| covered.membership.is_available)
             }
             HostWait::Semaphore(semaphore, signaled) => self.is_signaled(semaphore, signaled),
             HostWait::Queue(queue) => self.before_fence(origin, queue, 0),

@@ -18,7 +18,7 @@ impl Reach {
     pub(crate) fn of_transition(queue: QueueId, place: EnclosingSubpass, edges: &[Edge]) -> Reach {
         let mut reach = Reach::default();
         for edge in edges.iter().filter(|edge| edge.kind != EdgeKind::Release) {
-            let stages = edge.dst.execution;
+            let stages = edge.dst.execution_stages;
             let mut ordered = Ordered {
                 ordered: stages,
                 available: stages,
@@ -64,10 +64,10 @@ impl Reach {
     ) {
         for (number, after) in &pass.performed {
             let held = after.iter().filter_map(|edge| {
-                let held = self.held_by(origin, on, place, edge, None)?;
+                let held = self.membership_by_edge(origin, on, place, edge, None)?;
                 Some(Reach::is_available(origin, region, edge, held))
             });
-            let earlier = self.held_before_transition(on, place);
+            let earlier = self.membership_before_transition(on, place);
             let earlier = earlier.map(|held| held.is_available);
             if let Some(is_available) = held.chain(earlier).reduce(|one, other| one || other) {
                 let place = through_pass_transition(pass.instance, *number);
@@ -77,7 +77,7 @@ impl Reach {
     }
 
     /// Returns the membership of the access in a scope that includes one of these layout transitions of an instance, if the access is ordered before it.
-    pub(super) fn held_through(
+    pub(super) fn membership_through(
         &self,
         queue: QueueId,
         instance: u64,

@@ -110,7 +110,7 @@ fn with_barrier(program: &Program, number: u64, tag: Tag, scopes: DependencyScop
     let (buffer, index) = place(batch, tag)?;
     let barrier = Command::Barrier(vec![Dependency {
         scopes,
-        extent: DependencyMemory::All,
+        memory: DependencyMemory::All,
         change: BarrierChange::None,
     }]);
     let mut commands = CommandBuffer::clone(&batch.command_buffers[buffer]);

@@ -192,7 +192,7 @@ fn hazards_name_the_bytes_in_common() {
     let half = |first, end| {
         Command::Barrier(vec![Dependency {
             scopes: scopes(CS_WRITE, CS_NONE),
-            extent: DependencyMemory::Part(A, ResourcePart::Bytes(first, end)),
+            memory: DependencyMemory::Part(A, ResourcePart::Bytes(first, end)),
             change: BarrierChange::None,
         }])
     };
@@ -312,7 +312,7 @@ fn writes_through_a_consistent_alias_are_possible_losses() {
 fn contents_are_undefined_between_a_release_and_its_acquire() {
     let transfer = |from, to| {
         let mut dependency = transition(A, NOTHING, NOTHING, false);
-        dependency.extent = DependencyMemory::Part(A, all(A));
+        dependency.memory = DependencyMemory::Part(A, all(A));
         dependency.change = BarrierChange::Family { from, to };
         Command::Barrier(vec![dependency])
     };

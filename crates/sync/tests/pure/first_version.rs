@@ -113,7 +113,7 @@ impl Replay<'_> {
                 dst: stages(&one["dst"]),
                 dst_access: access_types(&one["dstAccess"]),
             },
-            extent,
+            memory: extent,
             change,
         }
     }

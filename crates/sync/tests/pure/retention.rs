@@ -213,7 +213,7 @@ fn commands_with_unknown_resources_are_not_checked() {
     let part = ResourcePart::Bytes(0, 64);
     let barrier = Command::Barrier(vec![Dependency {
         scopes: scopes(CS_WRITE, CS_READ),
-        extent: DependencyMemory::Part(unknown, part),
+        memory: DependencyMemory::Part(unknown, part),
         change: BarrierChange::None,
     }]);
     let commands = vec![

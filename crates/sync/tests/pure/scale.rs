@@ -37,7 +37,7 @@ fn work(count: u64, barriers: Barriers) -> ModelStatistics {
         Barriers::Memory => memory(from, to),
         Barriers::Buffers => Command::Barrier(vec![Dependency {
             scopes: scopes(from, to),
-            extent: DependencyMemory::Part(id, part),
+            memory: DependencyMemory::Part(id, part),
             change: BarrierChange::None,
         }]),
     };

@@ -248,11 +248,11 @@ impl GraphBuilder {
     }
 
     /// Adds a node whose output tensors are already declared, for file readers; [`GraphBuilder::build`] rejects a tensor with two producers.
-    pub(crate) fn node_making(&mut self, node: Node) {
+    pub(crate) fn node_with_outputs(&mut self, node: Node) {
         self.push(node.name, node.kind, &node.inputs, &node.outputs, node.in_place);
     }
 
-    /// Declares a tensor that a later [`GraphBuilder::node_making`] produces.
+    /// Declares a tensor that a later [`GraphBuilder::node_with_outputs`] produces.
     pub(crate) fn declare(&mut self, name: String, element: ElementType, shape: Shape) -> TensorId {
         self.add(name, element, shape, TensorSource::Node(NodeId(u32::MAX)))
     }

@@ -141,7 +141,7 @@ pub fn read_lines(text: &str) -> Result<Graph> {
         }
     }
     for node in nodes {
-        graph.node_making(node);
+        graph.node_with_outputs(node);
     }
     for output in outputs {
         graph.output(output);

@@ -246,7 +246,7 @@ impl TvmGraph {
                 .get("func_name")
                 .and_then(Value::as_str)
                 .unwrap_or(&node.name);
-            graph.node_making(Node {
+            graph.node_with_outputs(Node {
                 inputs,
                 outputs: ids,
                 ..Node::operator(&node.name, Operator::named(format!("{PREFIX}{function}")))

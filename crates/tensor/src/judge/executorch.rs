@@ -37,7 +37,7 @@ pub fn read_executorch(bytes: &[u8]) -> Result<Allocations> {
         ..Allocations::default()
     };
     if plans.is_empty() {
-        return Err(file.wrong("`execution_plan` is empty"));
+        return Err(file.invalid("`execution_plan` is empty"));
     }
     for (index, &of) in plans.iter().enumerate() {
         let name = match of.text((0, "`execution_plan.name`"))? {
@@ -97,7 +97,7 @@ fn check_length(file: &File<'_>) -> Result<()> {
             "the file is incomplete: it has {} bytes, but its header says {needed}",
             bytes.len()
         );
-        return Err(file.wrong(problem));
+        return Err(file.invalid(problem));
     }
     Ok(())
 }
@@ -160,7 +160,7 @@ impl Tensor {
         let mut size = element.filter(|_| is_bounded);
         for dim in of.ints((2, "`tensor.sizes`"))? {
             let dim = u64::try_from(dim).map_err(|_| {
-                file.wrong(format!(
+                file.invalid(format!(
                     "`tensor.sizes` contains {dim}, but sizes must not be negative"
                 ))
             })?;
@@ -232,7 +232,7 @@ impl Plan<'_> {
             }
             self.accesses.set(self.accesses.get() + found.len() - before);
             if self.accesses.get() > MAX_ACCESSES {
-                return Err(self.file.wrong(format!(
+                return Err(self.file.invalid(format!(
                     "the instructions of an execution plan have more than {MAX_ACCESSES} operands"
                 )));
             }
@@ -245,7 +245,7 @@ impl Plan<'_> {
             .ok()
             .and_then(|index| self.values.get(index));
         value.ok_or_else(|| {
-            self.file.wrong(format!(
+            self.file.invalid(format!(
                 "value index {index} is out of range: the program has {} values",
                 self.values.len()
             ))
@@ -277,7 +277,7 @@ impl Plan<'_> {
                 let step = self.steps.len() as u32;
                 let kind = instruction.u8((0, "`instr_args_type`"))?;
                 let arguments = instruction.table((1, "`instr_args`"))?;
-                let arguments = arguments.ok_or_else(|| self.file.wrong("`instr_args` is missing"))?;
+                let arguments = arguments.ok_or_else(|| self.file.invalid("`instr_args` is missing"))?;
                 let name = match kind {
                     1 => self.kernel(arguments, step)?,
                     2 => {
@@ -336,7 +336,7 @@ impl Plan<'_> {
             .cloned();
         let name = name.ok_or_else(|| {
             let count = self.operators.len();
-            self.file.wrong(format!(
+            self.file.invalid(format!(
                 "`op_index` {index} is out of range: the program has {count} operators"
             ))
         })?;
@@ -435,7 +435,7 @@ impl Plan<'_> {
         if self.loops.len().saturating_mul(self.values.len()) > MAX_ACCESSES {
             return Err(self
                 .file
-                .wrong(format!("too many backward jumps: {}", self.loops.len())));
+                .invalid(format!("too many backward jumps: {}", self.loops.len())));
         }
         for &(end, start) in &self.loops {
             for lifetime in &mut self.lifetimes {
@@ -454,7 +454,7 @@ impl Plan<'_> {
         let (first_arena, first_buffer) = (allocations.arenas.len() as u32, allocations.buffers.len());
         for (memory, &size) in sizes.iter().enumerate().skip(1) {
             let size = u64::try_from(size).map_err(|_| {
-                self.file.wrong(format!(
+                self.file.invalid(format!(
                     "`non_const_buffer_sizes`: memory {memory} has the negative size {size}"
                 ))
             })?;
@@ -486,7 +486,7 @@ impl Plan<'_> {
                 let problem = format!(
                     "value {index} is in memory {memory}, but `non_const_buffer_sizes` has sizes for {known} memories, numbered from 1"
                 );
-                return Err(self.file.wrong(problem));
+                return Err(self.file.invalid(problem));
             }
             let number = allocations.buffers.len() as u32;
             let is_state =

@@ -41,7 +41,7 @@ impl<'a> File<'a> {
     }
 
     /// An error about the file.
-    pub(super) fn wrong(&self, problem: impl ToString) -> Error {
+    pub(super) fn invalid(&self, problem: impl ToString) -> Error {
         Error::parse(self.format, problem)
     }
 
@@ -55,25 +55,26 @@ impl<'a> File<'a> {
         let end = at.checked_add(N);
         let bytes = end.and_then(|end| self.bytes.get(at..end));
         let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
-        bytes.ok_or_else(|| self.outside(at, name))
+        bytes.ok_or_else(|| self.out_of_bounds(at, name))
     }
 
-    fn outside(&self, at: usize, name: &str) -> Error {
+    fn out_of_bounds(&self, at: usize, name: &str) -> Error {
         let size = self.bytes.len();
-        self.wrong(format!("{name} at byte {at} is outside the file of {size} bytes"))
+        self.invalid(format!("{name} at byte {at} is outside the file of {size} bytes"))
     }
 
     /// Follows a relative offset.
     fn offset(&self, at: usize, name: &str) -> Result<usize> {
         let relative = u32::from_le_bytes(self.read(at, name)?) as usize;
-        at.checked_add(relative).ok_or_else(|| self.outside(at, name))
+        at.checked_add(relative)
+            .ok_or_else(|| self.out_of_bounds(at, name))
     }
 
     fn table(&self, at: usize, name: &str) -> Result<Table<'_>> {
         let back = i64::from(i32::from_le_bytes(self.read(at, name)?));
         let vtable = i64::try_from(at).unwrap_or(i64::MAX).checked_sub(back);
         let vtable = vtable.and_then(|at| usize::try_from(at).ok());
-        let vtable = vtable.ok_or_else(|| self.outside(at, name))?;
+        let vtable = vtable.ok_or_else(|| self.out_of_bounds(at, name))?;
         let size = usize::from(u16::from_le_bytes(self.read(vtable, name)?));
         Ok(Table {
             file: self,
@@ -92,7 +93,7 @@ impl<'a> File<'a> {
         if end.is_none_or(|end| end > self.bytes.len()) {
             let bytes = self.bytes.len();
             let problem = format!("{name} has {count} elements, more than fit in the file of {bytes} bytes");
-            return Err(self.wrong(problem));
+            return Err(self.invalid(problem));
         }
         Ok((first, count))
     }
@@ -103,7 +104,7 @@ impl<'a> File<'a> {
         self.elements.set(elements);
         if elements > MAX_ELEMENTS {
             let problem = format!("the file has more than {MAX_ELEMENTS} elements, counted up to {name}");
-            return Err(self.wrong(problem));
+            return Err(self.invalid(problem));
         }
         Ok(())
     }

@@ -100,7 +100,7 @@ impl<'a> Model<'a> {
             if metadata.text((0, "`metadata.name`"))? == "OfflineMemoryAllocation" {
                 let index = metadata.u32((1, "`metadata.buffer`"))? as usize;
                 let missing = || {
-                    file.wrong(format!(
+                    file.invalid(format!(
                         "`metadata.buffer` {index} is out of range: the model has {} buffers",
                         buffers.len()
                     ))
@@ -134,7 +134,7 @@ impl<'a> Model<'a> {
                     .map(|index| index as usize);
                 let number = |index: usize| match index < count {
                     true => Ok(first + index),
-                    false => Err(file.wrong(format!(
+                    false => Err(file.invalid(format!(
                         "{name}: tensor index {index} is out of range: the subgraph has {count} tensors"
                     ))),
                 };
@@ -144,7 +144,7 @@ impl<'a> Model<'a> {
             for of in subgraph.tables((3, "`operators`"))? {
                 let index = of.u32((0, "`opcode_index`"))? as usize;
                 let missing = || {
-                    file.wrong(format!(
+                    file.invalid(format!(
                         "`opcode_index` {index} is out of range: the model has {} operator codes",
                         codes.len()
                     ))
@@ -173,18 +173,18 @@ impl<'a> Model<'a> {
             });
         }
         match model.subgraphs.is_empty() {
-            true => Err(file.wrong("`subgraphs` is missing or empty")),
+            true => Err(file.invalid("`subgraphs` is missing or empty")),
             false => Ok(model),
         }
     }
 
     /// The offset of every tensor in the offline plan; `None` for a tensor that the plan does not place.
     fn offsets(&self) -> Result<Vec<Option<u64>>> {
-        let wrong = |problem: String| self.file.wrong(format!("`OfflineMemoryAllocation`: {problem}"));
+        let wrong = |problem: String| self.file.invalid(format!("`OfflineMemoryAllocation`: {problem}"));
         let Some(plan) = self.plan else {
             let problem =
                 "metadata `OfflineMemoryAllocation` is missing: the model has no offline memory plan";
-            return Err(self.file.wrong(problem));
+            return Err(self.file.invalid(problem));
         };
         let words: Vec<i32> = plan
             .chunks_exact(4)
@@ -255,7 +255,7 @@ fn read_tensor(file: &File<'_>, tensor: Table<'_>, buffers: &[Table<'_>]) -> Res
                 "tensor `{name}`: `buffer` {index} is out of range: the model has {} buffers",
                 buffers.len()
             );
-            return Err(file.wrong(problem));
+            return Err(file.invalid(problem));
         }
         Some(buffer) => {
             !buffer.bytes((0, "`buffer.data`"))?.is_empty() || buffer.u64((2, "`buffer.size`"))? > 0
@@ -284,13 +284,13 @@ fn called(file: &File<'_>, of: Table<'_>, sharing: Sharing, count: usize) -> Res
         _ => return Ok(Vec::new()),
     };
     let Some(options) = of.table((4, "`builtin_options`"))? else {
-        return Err(file.wrong("`builtin_options` of a control flow operator is missing"));
+        return Err(file.invalid("`builtin_options` of a control flow operator is missing"));
     };
     let index = |&field: &Field| {
         let index = options.i32(field)?;
         let known = usize::try_from(index).ok().filter(|&index| index < count);
         known.ok_or_else(|| {
-            file.wrong(format!(
+            file.invalid(format!(
                 "{} {index} is out of range: the model has {count} subgraphs",
                 field.1
             ))
@@ -323,7 +323,7 @@ impl Run<'_> {
         if self.steps.len() >= MAX_STEPS {
             return Err(self
                 .file
-                .wrong(format!("the model runs more than {MAX_STEPS} steps")));
+                .invalid(format!("the model runs more than {MAX_STEPS} steps")));
         }
         self.steps.push(name.to_owned());
         Ok(self.steps.len() as u32 - 1)
@@ -349,7 +349,7 @@ impl Run<'_> {
 
     fn subgraph(&mut self, index: usize) -> Result<()> {
         if self.subgraphs.contains(&index) {
-            return Err(self.file.wrong(format!("subgraph {index} calls itself")));
+            return Err(self.file.invalid(format!("subgraph {index} calls itself")));
         }
         self.subgraphs.push(index);
         let model = self.model;
@@ -362,7 +362,7 @@ impl Run<'_> {
             let step = self.step(&operator.name)?;
             self.accesses += (1 + operator.inputs.len()) * (1 + operator.outputs.len());
             if self.accesses > MAX_ACCESSES {
-                return Err(self.file.wrong(format!(
+                return Err(self.file.invalid(format!(
                     "the sum of (inputs + 1) * (outputs + 1) over the operators that the model runs exceeds {MAX_ACCESSES}"
                 )));
             }
@@ -419,7 +419,7 @@ impl Run<'_> {
                     }
                 }
             }
-            Sharing::Apart if operator.name == ETHOS_U => {
+            Sharing::Disjoint if operator.name == ETHOS_U => {
                 for &output in outputs {
                     let pairs = inputs.iter().map(|&input| pair(step, output, input, false));
                     self.in_place.extend(pairs);

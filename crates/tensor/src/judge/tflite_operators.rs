@@ -6,7 +6,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sharing {
     /// The outputs share no bytes with the inputs.
-    Apart,
+    Disjoint,
     /// The operator reads each element of its operands before it writes that element of its result, so the result may
     /// overwrite an operand.
     Elementwise,
@@ -23,7 +23,7 @@ pub(super) enum Sharing {
 /// The name of a built-in operator, and the sharing that it allows.
 pub(super) fn operator(code: i32) -> (&'static str, Sharing) {
     let known = OPERATORS.iter().find(|known| known.0 == code);
-    known.map_or(("operator", Sharing::Apart), |&(_, name, sharing)| {
+    known.map_or(("operator", Sharing::Disjoint), |&(_, name, sharing)| {
         (name, sharing)
     })
 }
@@ -31,68 +31,68 @@ pub(super) fn operator(code: i32) -> (&'static str, Sharing) {
 /// The code of custom operators.
 pub(super) const CUSTOM: i32 = 32;
 
-use Sharing::{Apart, CallOnce, Elementwise, SameData};
+use Sharing::{CallOnce, Disjoint, Elementwise, SameData};
 
 const OPERATORS: &[(i32, &str, Sharing)] = &[
     (0, "ADD", Elementwise),
-    (1, "AVERAGE_POOL_2D", Apart),
-    (2, "CONCATENATION", Apart),
-    (3, "CONV_2D", Apart),
-    (4, "DEPTHWISE_CONV_2D", Apart),
-    (5, "DEPTH_TO_SPACE", Apart),
+    (1, "AVERAGE_POOL_2D", Disjoint),
+    (2, "CONCATENATION", Disjoint),
+    (3, "CONV_2D", Disjoint),
+    (4, "DEPTHWISE_CONV_2D", Disjoint),
+    (5, "DEPTH_TO_SPACE", Disjoint),
     (6, "DEQUANTIZE", Elementwise),
     (8, "FLOOR", Elementwise),
-    (9, "FULLY_CONNECTED", Apart),
+    (9, "FULLY_CONNECTED", Disjoint),
     (14, "LOGISTIC", Elementwise),
-    (17, "MAX_POOL_2D", Apart),
+    (17, "MAX_POOL_2D", Disjoint),
     (18, "MUL", Elementwise),
     (19, "RELU", Elementwise),
     (21, "RELU6", Elementwise),
     (22, "RESHAPE", SameData),
-    (23, "RESIZE_BILINEAR", Apart),
-    (25, "SOFTMAX", Apart),
-    (26, "SPACE_TO_DEPTH", Apart),
-    (27, "SVDF", Apart),
+    (23, "RESIZE_BILINEAR", Disjoint),
+    (25, "SOFTMAX", Disjoint),
+    (26, "SPACE_TO_DEPTH", Disjoint),
+    (27, "SVDF", Disjoint),
     (28, "TANH", Elementwise),
-    (CUSTOM, "CUSTOM", Apart),
-    (34, "PAD", Apart),
-    (36, "GATHER", Apart),
-    (39, "TRANSPOSE", Apart),
-    (40, "MEAN", Apart),
+    (CUSTOM, "CUSTOM", Disjoint),
+    (34, "PAD", Disjoint),
+    (36, "GATHER", Disjoint),
+    (39, "TRANSPOSE", Disjoint),
+    (40, "MEAN", Disjoint),
     (41, "SUB", Elementwise),
     (42, "DIV", Elementwise),
     (43, "SQUEEZE", SameData),
-    (44, "UNIDIRECTIONAL_SEQUENCE_LSTM", Apart),
-    (45, "STRIDED_SLICE", Apart),
+    (44, "UNIDIRECTIONAL_SEQUENCE_LSTM", Disjoint),
+    (45, "STRIDED_SLICE", Disjoint),
     (47, "EXP", Elementwise),
-    (49, "SPLIT", Apart),
+    (49, "SPLIT", Disjoint),
     (53, "CAST", Elementwise),
     (54, "PRELU", Elementwise),
     (55, "MAXIMUM", Elementwise),
-    (56, "ARG_MAX", Apart),
+    (56, "ARG_MAX", Disjoint),
     (57, "MINIMUM", Elementwise),
     (59, "NEG", Elementwise),
-    (65, "SLICE", Apart),
+    (65, "SLICE", Disjoint),
     (66, "SIN", Elementwise),
-    (67, "TRANSPOSE_CONV", Apart),
+    (67, "TRANSPOSE_CONV", Disjoint),
     (70, "EXPAND_DIMS", SameData),
     (73, "LOG", Elementwise),
-    (74, "SUM", Apart),
+    (74, "SUM", Disjoint),
     (75, "SQRT", Elementwise),
     (76, "RSQRT", Elementwise),
-    (83, "PACK", Apart),
+    (83, "PACK", Disjoint),
     (84, "LOGICAL_OR", Elementwise),
     (86, "LOGICAL_AND", Elementwise),
     (87, "LOGICAL_NOT", Elementwise),
-    (88, "UNPACK", Apart),
+    (88, "UNPACK", Disjoint),
     (90, "FLOOR_DIV", Elementwise),
     (92, "SQUARE", Elementwise),
     (95, "FLOOR_MOD", Elementwise),
-    (97, "RESIZE_NEAREST_NEIGHBOR", Apart),
+    (97, "RESIZE_NEAREST_NEIGHBOR", Disjoint),
     (98, "LEAKY_RELU", Elementwise),
     (99, "SQUARED_DIFFERENCE", Elementwise),
     (101, "ABS", Elementwise),
-    (102, "SPLIT_V", Apart),
+    (102, "SPLIT_V", Disjoint),
     (104, "CEIL", Elementwise),
     (106, "ADD_N", Elementwise),
     (108, "COS", Elementwise),
@@ -102,7 +102,7 @@ const OPERATORS: &[(i32, &str, Sharing)] = &[
     (117, "HARD_SWISH", Elementwise),
     (118, "IF", Sharing::If),
     (119, "WHILE", Sharing::While),
-    (126, "BATCH_MATMUL", Apart),
+    (126, "BATCH_MATMUL", Disjoint),
     (129, "CALL_ONCE", CallOnce),
     (150, "GELU", Elementwise),
 ];

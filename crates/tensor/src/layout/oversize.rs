@@ -55,7 +55,7 @@ impl ImageLimits {
     }
 
     /// Returns true if a layout's images, or its buffer, are within the limits.
-    pub fn allow(&self, layout: &Layout) -> bool {
+    pub fn allows(&self, layout: &Layout) -> bool {
         match layout.rule.storage {
             Storage::Buffer => layout.bytes() <= self.buffer,
             Storage::TexelBuffer => layout.extent.texels() <= self.texel_buffer,
@@ -102,7 +102,7 @@ pub enum StorageReason {
         /// The largest extent allowed.
         limit: ImageExtent,
         /// The alternative that was chosen.
-        instead: OversizeFallback,
+        fallback: OversizeFallback,
     },
 }
 
@@ -119,17 +119,17 @@ pub enum OversizeFallback {
 
 impl fmt::Display for StorageReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (extent, limit, instead) = match self {
+        let (extent, limit, fallback) = match self {
             StorageReason::AsRequested => return f.write_str("as requested"),
             StorageReason::NoImage(why) => return write!(f, "no image: {why}"),
             StorageReason::TooLarge {
                 extent,
                 limit,
-                instead,
-            } => (extent, limit, instead),
+                fallback,
+            } => (extent, limit, fallback),
         };
         write!(f, "an image of {extent} exceeds the limit of {limit}: ")?;
-        match instead {
+        match fallback {
             OversizeFallback::OtherLayout => f.write_str("another layout"),
             OversizeFallback::Split(images) => write!(f, "{images} images"),
             OversizeFallback::Buffer => f.write_str("a buffer"),
@@ -156,7 +156,7 @@ pub fn fit_layout(
     oversize: OversizePolicy,
 ) -> Result<(Layout, StorageReason)> {
     let requested = rule.apply(name, shape, element)?;
-    if limits.allow(&requested) {
+    if limits.allows(&requested) {
         return Ok((requested, StorageReason::AsRequested));
     }
     if !rule.storage.is_image() {
@@ -175,14 +175,14 @@ pub fn fit_layout(
         return Err(Error::tensor(name, problem));
     }
     let (extent, limit) = (requested.extent, limits.image(rule.storage));
-    let reason = |instead| StorageReason::TooLarge {
+    let reason = |fallback| StorageReason::TooLarge {
         extent,
         limit,
-        instead,
+        fallback,
     };
     if oversize.other_layout {
         let mut others = other_layouts(name, rule, &requested);
-        others.retain(|layout| limits.allow(layout));
+        others.retain(|layout| limits.allows(layout));
         let squareness = |layout: &Layout| layout.extent.width.abs_diff(layout.extent.height);
         if let Some(best) = others.into_iter().min_by_key(squareness) {
             return Ok((best, reason(OversizeFallback::OtherLayout)));
@@ -204,7 +204,7 @@ pub fn fit_layout(
         let mut rule = rule.clone();
         rule.storage = Storage::Buffer;
         let layout = rule.apply(name, shape, element)?;
-        if limits.allow(&layout) {
+        if limits.allows(&layout) {
             return Ok((layout, reason(OversizeFallback::Buffer)));
         }
     }
@@ -256,7 +256,7 @@ mod tests {
         let shown = |reason: StorageReason| reason.to_string();
         // As 64 rows of 512 x 16 it fits.
         let (layout, reason) = fit(true, true, true).unwrap();
-        assert!(ImageLimits::default().allow(&layout) && shown(reason).ends_with("another layout"));
+        assert!(ImageLimits::default().allows(&layout) && shown(reason).ends_with("another layout"));
         let (layout, reason) = fit(false, true, true).unwrap();
         assert!(shown(reason).ends_with("2 images"));
         assert_eq!(

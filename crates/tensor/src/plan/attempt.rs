@@ -87,7 +87,7 @@ fn from_the_beginning<'a>(
         }
     }
     if let Some(mut rules) = chosen.filter(|_| is_open(&best, options)) {
-        rules.gathers = true;
+        rules.copies_scattered_results = true;
         let mut gathered = best_order(&rules, &Expander::run(&rules));
         gathered.write_over_operands(&rules);
         if gathered.is_complete() {

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::units::Bytes;
 
 /// The items offered to one memory.
-pub(super) struct OfferedItem<'a> {
+pub(super) struct OfferedItems<'a> {
     pub(super) items: &'a [SpaceItem],
     pub(super) memory: &'a MemoryDesc,
     /// Every unplaced item that the memory can hold, in ascending order.
@@ -20,14 +20,14 @@ pub(super) struct OfferedItem<'a> {
 }
 
 /// The items that one memory takes, with their offsets, and the bytes reserved.
-pub(super) struct TakenItem {
+pub(super) struct TakenItems {
     pub(super) offsets: Vec<(u32, Bytes)>,
     pub(super) height: Bytes,
     /// An upper bound on the traffic of any selection; `None` if nothing had to be selected.
     pub(super) traffic_bound: Option<Bytes>,
 }
 
-impl OfferedItem<'_> {
+impl OfferedItems<'_> {
     /// The capacity, if the memory has one and may leave some of the offered items to a later memory.
     pub(super) fn spill_capacity(&self) -> Option<Bytes> {
         let may_spill = self.required.len() < self.offered.len();
@@ -39,7 +39,7 @@ impl OfferedItem<'_> {
     }
 
     /// Returns an error if items end above the capacity, naming the largest of them.
-    pub(super) fn check_capacity(&self, which: &[u32], taken: TakenItem) -> Result<TakenItem> {
+    pub(super) fn check_capacity(&self, which: &[u32], taken: TakenItems) -> Result<TakenItems> {
         let Some(capacity) = self.memory.capacity.filter(|&capacity| taken.height > capacity) else {
             return Ok(taken);
         };
@@ -69,7 +69,7 @@ impl OfferedItem<'_> {
 pub(super) fn by_memory(
     items: &[SpaceItem],
     memories: &[MemoryDesc],
-    mut take: impl FnMut(&OfferedItem<'_>) -> Result<TakenItem>,
+    mut take: impl FnMut(&OfferedItems<'_>) -> Result<TakenItems>,
 ) -> Result<PlacedItems> {
     let mut placed: Vec<Option<Region>> = vec![None; items.len()];
     let (mut reserved, mut traffic_bounds) = (Vec::new(), Vec::new());
@@ -82,7 +82,7 @@ pub(super) fn by_memory(
             let item = &items[item as usize];
             item.memory.is_some() || !later.iter().any(|memory| memory.can_hold(item))
         });
-        let taken = take(&OfferedItem {
+        let taken = take(&OfferedItems {
             items,
             memory,
             required: required.collect(),

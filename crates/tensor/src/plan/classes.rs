@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::expansion::{
-    Bind, Expansion, InPlaceCandidate, LoopExit, Next, Rules, Value, ValueId, ValueKind, exclude_each_other,
+    Binding, Expansion, InPlaceCandidate, LoopExit, NextValue, Rules, Value, ValueId, ValueKind,
+    exclude_each_other,
 };
 use crate::graph::{NodeId, TensorId};
 use crate::units::Span;
@@ -19,7 +20,7 @@ pub(super) struct Classes {
     pub(super) loop_exits: BTreeMap<(ValueId, u32), BTreeSet<LoopExit>>,
     pub(super) held: BTreeSet<(ValueId, u32)>,
     /// Pairs of parameters of a loop into which the same value is carried: after the first round they are identical.
-    pub(super) twins: BTreeSet<(ValueId, ValueId)>,
+    pub(super) identical_parameters: BTreeSet<(ValueId, ValueId)>,
     /// Parameters that must be in their own bytes in the first round too, since other values are coalesced with them.
     pub(super) in_own_bytes: BTreeSet<ValueId>,
 }
@@ -34,7 +35,7 @@ impl Classes {
             in_place_candidates: expansion.in_place_candidates.iter().map(candidate).collect(),
             loop_exits: expansion.loop_exits.clone(),
             held: expansion.held.clone(),
-            twins: BTreeSet::new(),
+            identical_parameters: BTreeSet::new(),
             in_own_bytes: BTreeSet::new(),
         }
     }
@@ -45,7 +46,7 @@ impl Classes {
         rules: &Rules<'_>,
         expansion: &Expansion,
         value: ValueId,
-        bind: Bind,
+        bind: Binding,
     ) -> bool {
         let Some(others) = expansion.whole_values(bind) else {
             return false;
@@ -56,15 +57,15 @@ impl Classes {
                 ValueKind::Parameter { next, .. } => Some(next),
                 _ => None,
             };
-            let is_apart = next.is_some() && rules.apart.contains(&expansion.values[other].tensor);
-            let is_elsewhere = other != value && (is_apart || matches!(next, Some(Next::Outside(_))));
+            let is_apart = next.is_some() && rules.uncoalesced.contains(&expansion.values[other].tensor);
+            let is_elsewhere = other != value && (is_apart || matches!(next, Some(NextValue::Elsewhere(_))));
             if is_elsewhere || !self.coalesce(rules, &expansion.values, value, other) {
                 if let Some(saved) = saved {
                     *self = saved;
                 }
                 return false;
             }
-            if next.is_some() && !(other == value && matches!(bind, Bind::Value(..))) {
+            if next.is_some() && !(other == value && matches!(bind, Binding::Value(..))) {
                 self.in_own_bytes.insert(other);
             }
         }
@@ -78,14 +79,15 @@ impl Classes {
         rules: &Rules<'_>,
         expansion: &Expansion,
         head: ValueId,
-        before: Bind,
+        before: Binding,
     ) -> bool {
         let Some(values) = expansion.whole_values(before) else {
             return false;
         };
         let is_elsewhere = |&value: &ValueId| match expansion.values[value].kind {
             ValueKind::Parameter { next, .. } => {
-                rules.apart.contains(&expansion.values[value].tensor) || matches!(next, Next::Outside(_))
+                rules.uncoalesced.contains(&expansion.values[value].tensor)
+                    || matches!(next, NextValue::Elsewhere(_))
             }
             _ => false,
         };
@@ -139,7 +141,7 @@ impl Classes {
     }
 
     fn lifetimes_disjoint(&self, values: &[Value], a: ValueId, b: ValueId) -> bool {
-        if self.twins.contains(&(a.min(b), a.max(b))) {
+        if self.identical_parameters.contains(&(a.min(b), a.max(b))) {
             return true;
         }
         let may_overlap = |one: Span, other: Span| {

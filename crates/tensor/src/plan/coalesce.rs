@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use super::classes::{Classes, Coalesced};
 use super::expand::Expander;
-use super::expansion::{BackEdge, Bind, Expansion, InPlaceCandidate, Merge, Next, Rules, ValueId, ValueKind};
+use super::expansion::{
+    BackEdge, Binding, Expansion, InPlaceCandidate, Merge, NextValue, Rules, ValueId, ValueKind,
+};
 use super::initial::with_initial_values;
 use super::options::CarryRule;
 use super::types::CopyTime;
@@ -38,20 +40,20 @@ pub(super) fn coalesce(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> R
         // Of the parameters that were not placed, copy the one that leaves the fewest copies in total.
         let mut found: Option<(Coalesced, TensorId)> = None;
         for (_, tensor) in failed.into_iter().take(4) {
-            let (copied, apart) = (rules.copied.clone(), rules.apart.clone());
+            let (copied, uncoalesced) = (rules.copied.clone(), rules.uncoalesced.clone());
             if rules.copied.insert(tensor, ()).is_some() {
-                rules.apart.insert(tensor);
+                rules.uncoalesced.insert(tensor);
             }
             let tried = best_order(rules, &Expander::run(rules));
             let fewest = found.as_ref().map_or(usize::MAX, |(found, _)| found.copies());
             if tried.copies() < fewest {
                 found = Some((tried, tensor));
             }
-            (rules.copied, rules.apart) = (copied, apart);
+            (rules.copied, rules.uncoalesced) = (copied, uncoalesced);
         }
         let Some((next, tensor)) = found else { break };
         if rules.copied.insert(tensor, ()).is_some() {
-            let is_new = rules.apart.insert(tensor);
+            let is_new = rules.uncoalesced.insert(tensor);
             assert!(
                 is_new,
                 "a copied parameter that is kept apart from all other values cannot fail"
@@ -186,11 +188,12 @@ fn in_order(rules: &Rules<'_>, expansion: &Expansion, order: &[Join]) -> (Coales
                     let BackEdge {
                         head, value, is_last, ..
                     } = expansion.back_edges[index];
-                    let is_moved = |next| next != Next::Own && is_last;
+                    let is_moved = |next| next != NextValue::OwnBytes && is_last;
                     let kind = this.expansion.values[head].kind;
                     let is_done = matches!(kind, ValueKind::Parameter { next, .. } if is_moved(next));
                     // A copy overwrites its parameter at the end of the round, so no other parameter can be placed there.
-                    let is_overwritten = value != Bind::Value(head, 0) && rules.overwrites(expansion, value);
+                    let is_overwritten =
+                        value != Binding::Value(head, 0) && rules.overwrites(expansion, value);
                     (head, value, is_done, is_overwritten)
                 }
                 Join::Merge(index) => {
@@ -234,9 +237,9 @@ impl Coalesced {
             let others = expansion.values_of(edge.value);
             let alike = others.iter().all(|&value| layout(value) == layout(edge.head));
             let new = match edge.is_outside && alike {
-                _ if edge.value == Bind::Value(edge.head, 0) => Next::Itself,
-                true => Next::Outside(edge.value),
-                false => Next::Own,
+                _ if edge.value == Binding::Value(edge.head, 0) => NextValue::Unchanged,
+                true => NextValue::Elsewhere(edge.value),
+                false => NextValue::OwnBytes,
             };
             if let ValueKind::Parameter { next, .. } = &mut expansion.values[edge.head].kind {
                 *next = new;
@@ -244,7 +247,7 @@ impl Coalesced {
             let before = expansion.back_edges[..index].iter();
             let same = before.filter(|other| other.is_last && other.value == edge.value);
             let pairs = same.map(|other| (other.head.min(edge.head), other.head.max(edge.head)));
-            classes.twins.extend(pairs);
+            classes.identical_parameters.extend(pairs);
         }
         // Every reader of a parameter that is elsewhere, within its loop or after it, reads the values there. Outer loops first, since
         // those values may be parameters of inner loops that are elsewhere.
@@ -253,7 +256,7 @@ impl Coalesced {
             if let (
                 true,
                 ValueKind::Parameter {
-                    next: Next::Outside(bind),
+                    next: NextValue::Elsewhere(bind),
                     ..
                 },
             ) = (edge.is_last, kind)
@@ -297,7 +300,7 @@ impl Coalesced {
 
     /// Returns true if the initial value of a loop parameter is the result of another loop and may be in one of several places.
     pub(super) fn has_scattered_results(&self) -> bool {
-        let is_scattered = |bind: Bind| {
+        let is_scattered = |bind: Binding| {
             let values = self.expansion.values_of(bind);
             values
                 .iter()

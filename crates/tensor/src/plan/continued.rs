@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use super::classes::Coalesced;
-use super::expansion::{Bind, Chain, Expansion, Next, Rules, ValueId, ValueKind};
+use super::expansion::{Binding, Chain, Expansion, NextValue, Rules, ValueId, ValueKind};
 use super::types::ContinuedLoop;
 use crate::graph::control_flow::{Loop, LoopCarry};
 use crate::graph::{BlockId, Graph, Node, NodeId, NodeKind, TensorId, TensorSource};
@@ -180,7 +180,7 @@ impl Expansion {
     pub(super) fn linked_heads(&self, parameter: ValueId) -> impl Iterator<Item = ValueId> {
         let heads = self.continued.iter().flat_map(|of| &of.heads);
         heads.filter_map(move |(link, states)| match states[0] {
-            Bind::Value(head, 0) if *link == Some(parameter) => Some(head),
+            Binding::Value(head, 0) if *link == Some(parameter) => Some(head),
             _ => None,
         })
     }
@@ -193,21 +193,21 @@ impl Coalesced {
         rules.continued_loops().is_some()
             && expansion.values.iter().all(|value| match value.kind {
                 ValueKind::Parameter { next, .. } if rules.begins_where_left(value.tensor) => {
-                    matches!(next, Next::Outside(_))
+                    matches!(next, NextValue::Elsewhere(_))
                 }
                 _ => true,
             })
             && expansion.continued.iter().all(|of| {
-                let can = |(link, states): &(Option<ValueId>, Vec<Bind>)| {
+                let can = |(link, states): &(Option<ValueId>, Vec<Binding>)| {
                     self.parameter_can_continue(link.is_some(), states)
                 };
                 of.heads.iter().all(can)
             })
     }
 
-    fn parameter_can_continue(&self, is_link: bool, states: &[Bind]) -> bool {
+    fn parameter_can_continue(&self, is_link: bool, states: &[Binding]) -> bool {
         let expansion = &self.expansion;
-        let Bind::Value(head, 0) = states[0] else {
+        let Binding::Value(head, 0) = states[0] else {
             return false;
         };
         let ValueKind::Parameter { before, next, .. } = expansion.values[head].kind else {
@@ -217,11 +217,11 @@ impl Coalesced {
             return before != states[0]; // Otherwise it is copied whenever its loop is entered.
         }
         match next {
-            Next::Itself => states.iter().all(|state| *state == states[0]),
-            Next::Outside(_) => false,
-            Next::Own => {
+            NextValue::Unchanged => states.iter().all(|state| *state == states[0]),
+            NextValue::Elsewhere(_) => false,
+            NextValue::OwnBytes => {
                 let class = self.classes.of[head];
-                let is_there = |bind: Bind| {
+                let is_there = |bind: Binding| {
                     let values = expansion.whole_values(bind);
                     values.is_some_and(|values| {
                         values
@@ -241,7 +241,7 @@ impl Coalesced {
             ValueKind::External => true,
             ValueKind::Planned => false,
             ValueKind::Parameter { before, next, .. } => {
-                let is_own = before == Bind::Value(value, 0);
+                let is_own = before == Binding::Value(value, 0);
                 let begins = |bind| {
                     let values = expansion.whole_values(bind);
                     values.is_some_and(|values| {
@@ -250,7 +250,7 @@ impl Coalesced {
                             .all(|&value| self.is_always_in(expansion, value, class))
                     })
                 };
-                next != Next::Own || !is_own && !begins(before)
+                next != NextValue::OwnBytes || !is_own && !begins(before)
             }
         };
         self.classes.of[value] == class && !is_elsewhere

@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 
 use super::alternatives::remove_unneeded_arms;
 use super::expansion::{
-    BackEdge, Bind, BranchSteps, Continued, Expansion, InPlaceCandidate, LoopExit, LoopOutput, Merge, Next,
-    Rules, Value, ValueId, ValueKind,
+    BackEdge, Binding, BranchSteps, Continued, Expansion, InPlaceCandidate, LoopExit, LoopOutput, Merge,
+    NextValue, Rules, Value, ValueId, ValueKind,
 };
 use super::types::{CopyTime, TimelineStep};
 use crate::graph::control_flow::{Branch, Loop, LoopCarry};
@@ -25,7 +25,7 @@ pub(super) struct Expander<'a> {
     rules: &'a Rules<'a>,
     out: Expansion,
     /// For each tensor, its current binding.
-    bound: Vec<Option<Bind>>,
+    bound: Vec<Option<Binding>>,
     /// The current unrolled copy of each enclosing loop.
     path: Vec<u32>,
     /// Ends of uses: steps up to which a value is needed.
@@ -70,10 +70,10 @@ impl<'a> Expander<'a> {
         }
         for input in graph.inputs() {
             // An input that is never read is live for one step.
-            if let Some(Bind::Value(value, 0)) = this.bound[input.index()] {
+            if let Some(Binding::Value(value, 0)) = this.bound[input.index()] {
                 this.extend(value, 0, 1);
                 if graph.tensor(*input).kept {
-                    this.hold(Bind::Value(value, 0), end.max(1));
+                    this.hold(Binding::Value(value, 0), end.max(1));
                 }
             }
         }
@@ -110,9 +110,9 @@ impl<'a> Expander<'a> {
     }
 
     /// Makes the value of an output external if it is a whole planned value; otherwise adds a copy to the caller's buffer.
-    fn make_external(&mut self, output: TensorId, bind: Bind) {
+    fn make_external(&mut self, output: TensorId, bind: Binding) {
         let own = match bind {
-            Bind::Value(value, 0) => {
+            Binding::Value(value, 0) => {
                 let of = &self.out.values[value];
                 let whole = self.size(of.tensor) == self.size(output);
                 let mine = of.kind == ValueKind::Planned || of.tensor == output;
@@ -154,19 +154,19 @@ impl<'a> Expander<'a> {
         self.out.values.len() - 1
     }
 
-    fn define(&mut self, tensor: TensorId, kind: ValueKind) -> Bind {
-        let bind = Bind::Value(self.new_value(tensor, kind), 0);
+    fn define(&mut self, tensor: TensorId, kind: ValueKind) -> Binding {
+        let bind = Binding::Value(self.new_value(tensor, kind), 0);
         self.bind(tensor, bind);
         bind
     }
 
-    fn bind(&mut self, tensor: TensorId, bind: Bind) {
+    fn bind(&mut self, tensor: TensorId, bind: Binding) {
         self.bound[tensor.index()] = Some(bind);
         self.out.instances[tensor.index()].push((self.path.clone(), bind));
     }
 
     /// The binding of a tensor; constants and bases of views are bound on first use.
-    fn resolve(&mut self, tensor: TensorId) -> Bind {
+    fn resolve(&mut self, tensor: TensorId) -> Binding {
         if let Some(bind) = self.bound[tensor.index()] {
             return bind;
         }
@@ -197,14 +197,14 @@ impl<'a> Expander<'a> {
     }
 
     /// Extends the lifetime of a binding to `end`; that of a loop's results starts at the end of the loop.
-    fn extend_binding(&mut self, bind: Bind, from: u32, end: u32) {
+    fn extend_binding(&mut self, bind: Binding, from: u32, end: u32) {
         match bind {
-            Bind::Value(value, _) => {
+            Binding::Value(value, _) => {
                 let spans = &self.out.values[value].spans;
                 let from = spans.last().map_or(from, |span| span.first.0);
                 self.extend(value, from, end);
             }
-            Bind::LoopOutput(left, _) => {
+            Binding::LoopOutput(left, _) => {
                 let after = self.out.loop_outputs[left].end;
                 self.extend_results(left, &LoopExit::new(), after, end);
             }
@@ -220,22 +220,22 @@ impl<'a> Expander<'a> {
                 let mut way = around.clone();
                 way.push((run, exit, copy));
                 match bind {
-                    Bind::Value(value, _) => self.extend_after_loop(value, after, end, way),
+                    Binding::Value(value, _) => self.extend_after_loop(value, after, end, way),
                     // Not needed in the rest of the body, since the loop is left.
-                    Bind::LoopOutput(inner, _) if self.out.loop_outputs[inner].end > first => {
+                    Binding::LoopOutput(inner, _) if self.out.loop_outputs[inner].end > first => {
                         self.extend_results(inner, &way, after, end);
                     }
-                    Bind::LoopOutput(..) => self.extend_binding(bind, after, end),
+                    Binding::LoopOutput(..) => self.extend_binding(bind, after, end),
                 }
             }
         }
     }
 
     /// Extends the lifetime of a binding to `end`, and forbids the step that ends there to overwrite it in place.
-    fn hold(&mut self, bind: Bind, end: u32) {
+    fn hold(&mut self, bind: Binding, end: u32) {
         self.extend_binding(bind, end, end);
         // A value that leaves a loop at this step was already held at the exit: no step comes between.
-        if matches!(bind, Bind::LoopOutput(left, _) if self.out.loop_outputs[left].end == end) {
+        if matches!(bind, Binding::LoopOutput(left, _) if self.out.loop_outputs[left].end == end) {
             return;
         }
         let values = self.out.values_of(bind);
@@ -267,14 +267,14 @@ impl<'a> Expander<'a> {
     fn read(&mut self, tensor: TensorId, step: u32) {
         let bind = self.resolve(tensor);
         self.extend_binding(bind, step, step + 1);
-        if let Bind::Value(value, _) = bind {
+        if let Binding::Value(value, _) = bind {
             self.out.values[value].accesses += 1;
         }
     }
 
     fn write(&mut self, tensor: TensorId, step: u32) {
         let bind = self.resolve(tensor);
-        if let Bind::Value(value, _) = bind {
+        if let Binding::Value(value, _) = bind {
             self.extend(value, step, step + 1);
             self.out.values[value].accesses += 1;
             self.out.writes.push((step, value));
@@ -321,7 +321,7 @@ impl<'a> Expander<'a> {
             );
             let (bind, own) = (self.resolve(input), self.resolve(output));
             // A loop's result is one of several values; each may be overwritten where it is in the output's bytes.
-            let (Bind::Value(output, 0), Some(inputs)) = (own, self.out.whole_values(bind)) else {
+            let (Binding::Value(output, 0), Some(inputs)) = (own, self.out.whole_values(bind)) else {
                 continue;
             };
             let allowed = node.may_overwrite(pair, |other| {
@@ -351,10 +351,10 @@ impl<'a> Expander<'a> {
         for &input in &node.inputs {
             self.read(input, step);
         }
-        let inputs: Vec<Bind> = node.inputs.iter().map(|&input| self.resolve(input)).collect();
+        let inputs: Vec<Binding> = node.inputs.iter().map(|&input| self.resolve(input)).collect();
         let outside = [self.out.values.len(), self.out.loop_outputs.len()];
         // For each output, its result in each arm with the last step of the arm.
-        let mut results: Vec<Vec<(TensorId, Bind, u32)>> = vec![Vec::new(); node.outputs.len()];
+        let mut results: Vec<Vec<(TensorId, Binding, u32)>> = vec![Vec::new(); node.outputs.len()];
         let mut arms = Vec::with_capacity(of.arms.len());
         for &arm in &of.arms {
             let first = self.now();
@@ -388,7 +388,7 @@ impl<'a> Expander<'a> {
             }
             let output = self.new_value(tensor, ValueKind::Planned);
             self.out.values[output].spans.push(Span::new(end, end + 1));
-            self.bind(tensor, Bind::Value(output, 0));
+            self.bind(tensor, Binding::Value(output, 0));
             self.out
                 .merges
                 .extend(results.into_iter().map(|(from, result, step)| Merge {
@@ -402,10 +402,10 @@ impl<'a> Expander<'a> {
     }
 
     /// Returns true if a binding is external, or is among the first `values` values or the first `loop_outputs` loop outputs.
-    fn is_outside(&self, bind: Bind, [values, loop_outputs]: [usize; 2]) -> bool {
+    fn is_outside(&self, bind: Binding, [values, loop_outputs]: [usize; 2]) -> bool {
         match bind {
-            Bind::Value(value, _) => value < values || self.out.values[value].kind == ValueKind::External,
-            Bind::LoopOutput(left, _) => left < loop_outputs,
+            Binding::Value(value, _) => value < values || self.out.values[value].kind == ValueKind::External,
+            Binding::LoopOutput(left, _) => left < loop_outputs,
         }
     }
 
@@ -420,12 +420,12 @@ impl<'a> Expander<'a> {
         let from = self.now();
         let outside = [self.out.values.len(), self.out.loop_outputs.len()];
         // The binding of each parameter at the start of a round.
-        let mut state: Vec<Bind> = Vec::with_capacity(node.inputs.len());
+        let mut state: Vec<Binding> = Vec::with_capacity(node.inputs.len());
         let mut links = Vec::with_capacity(node.inputs.len());
         for (index, (&input, &parameter)) in node.inputs.iter().zip(&body.inputs).enumerate() {
             let mut before = self.resolve(input);
             let mut link = None;
-            if let (Some(_), Bind::Value(value, 0)) = (rules.link(id, index), before) {
+            if let (Some(_), Binding::Value(value, 0)) = (rules.link(id, index), before) {
                 // It begins where it was left, and at first where the outer loop's parameter begins.
                 if let ValueKind::Parameter { before: first, .. } = self.out.values[value].kind {
                     (link, before) = (Some(value), first);
@@ -437,17 +437,17 @@ impl<'a> Expander<'a> {
                 state.push(before);
                 continue;
             }
-            let next = Next::Own;
+            let next = NextValue::OwnBytes;
             let head = self.new_value(parameter, ValueKind::Parameter { before, depth, next });
             self.out.values[head].spans.push(Span::new(from, from));
-            state.push(Bind::Value(head, 0));
+            state.push(Binding::Value(head, 0));
         }
         let heads = state.clone();
         let unroll = rules.unroll.get(&id).copied().unwrap_or(1);
         // The only copy in which the loop can be left.
         let last = of.rounds.map(|rounds| (rounds % u64::from(unroll)) as u32);
-        let mut exits: Vec<Vec<Vec<Bind>>> = vec![vec![Vec::new(); of.exits.len()]; node.outputs.len()];
-        let mut states: Vec<Vec<Bind>> = vec![Vec::new(); heads.len()];
+        let mut exits: Vec<Vec<Vec<Binding>>> = vec![vec![Vec::new(); of.exits.len()]; node.outputs.len()];
+        let mut states: Vec<Vec<Binding>> = vec![Vec::new(); heads.len()];
         let mut copies = Vec::with_capacity(unroll as usize);
         for copy in 0..unroll {
             copies.push(self.now());
@@ -489,7 +489,7 @@ impl<'a> Expander<'a> {
         let run = self.out.rounds.len();
         self.out.rounds.push((from, end));
         if rules.continues(id).is_some() {
-            let is_carried = |(bind, _): &(&Bind, _)| self.is_head(**bind, depth);
+            let is_carried = |(bind, _): &(&Binding, _)| self.is_head(**bind, depth);
             let heads = heads.iter().zip(links.into_iter().zip(states));
             let heads = heads.filter(is_carried).map(|(_, head)| head).collect();
             self.out.continued.push(Continued { copies, run, heads });
@@ -509,7 +509,7 @@ impl<'a> Expander<'a> {
                 end,
                 run,
             });
-            self.bind(output, Bind::LoopOutput(self.out.loop_outputs.len() - 1, 0));
+            self.bind(output, Binding::LoopOutput(self.out.loop_outputs.len() - 1, 0));
         }
     }
 
@@ -518,8 +518,8 @@ impl<'a> Expander<'a> {
         &mut self,
         id: NodeId,
         of: &Loop,
-        (heads, state): (&[Bind], &mut [Bind]),
-        last: &[(LoopCarry, Bind)],
+        (heads, state): (&[Binding], &mut [Binding]),
+        last: &[(LoopCarry, Binding)],
         outside: [usize; 2],
         [copy, unroll]: [u32; 2],
     ) {
@@ -541,7 +541,7 @@ impl<'a> Expander<'a> {
             let at = parameters.iter().position(|&parameter| parameter == carry.into);
             let at = at.expect("every carried value goes into a parameter of the body");
             state[at] = value;
-            let Bind::Value(head, _) = heads[at] else {
+            let Binding::Value(head, _) = heads[at] else {
                 continue;
             };
             let into = carry.into;
@@ -553,7 +553,7 @@ impl<'a> Expander<'a> {
                     true => head,
                     false => self.new_value(into, ValueKind::Planned),
                 };
-                state[at] = Bind::Value(to, 0);
+                state[at] = Binding::Value(to, 0);
                 let spans = &mut self.out.values[to].spans;
                 if spans.last().is_none_or(|last| last.end.0 < end) {
                     spans.push(Span::new(step, end));
@@ -565,7 +565,7 @@ impl<'a> Expander<'a> {
             let head = match value {
                 _ if is_last => Some(head),
                 // The next unrolled copy must find it in one place, whichever exit the inner loop took.
-                Bind::LoopOutput(..) if !is_outside => self.out.values_of(value).first().copied(),
+                Binding::LoopOutput(..) if !is_outside => self.out.values_of(value).first().copied(),
                 _ => None,
             };
             self.out.back_edges.extend(head.map(|head| BackEdge {
@@ -579,12 +579,12 @@ impl<'a> Expander<'a> {
         }
     }
 
-    fn is_head(&self, bind: Bind, depth: usize) -> bool {
+    fn is_head(&self, bind: Binding, depth: usize) -> bool {
         match bind {
-            Bind::Value(value, _) => {
+            Binding::Value(value, _) => {
                 matches!(self.out.values[value].kind, ValueKind::Parameter { depth: of, .. } if of == depth)
             }
-            Bind::LoopOutput(..) => false,
+            Binding::LoopOutput(..) => false,
         }
     }
 }

@@ -33,35 +33,39 @@ pub(super) enum ValueKind {
     /// The caller supplies the value, or it is a constant.
     External,
     /// A carried parameter at the beginning of a round; `before` is its binding before the first round.
-    Parameter { before: Bind, depth: usize, next: Next },
+    Parameter {
+        before: Binding,
+        depth: usize,
+        next: NextValue,
+    },
 }
 
 /// The value of a carried parameter after the first rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum NextValue {
     /// A value that the previous round writes into the parameter's own bytes.
-    Own,
+    OwnBytes,
     /// The same value as before: unchanged in all unrolled copies, so it never moves.
-    Itself,
+    Unchanged,
     /// A value at its own location: one from outside the loop, or one with which the next execution of a nested loop begins.
-    Outside(Bind),
+    Elsewhere(Binding),
 }
 
 /// The value or the loop output that a tensor is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bind {
+pub(super) enum Binding {
     /// A part of a value, from this byte offset on.
     Value(ValueId, u64),
     /// A part of a loop's output, from this byte offset on.
     LoopOutput(usize, u64),
 }
 
-impl Bind {
+impl Binding {
     /// The part of this binding that begins `more` bytes after its start.
-    pub(super) fn part(self, more: u64) -> Bind {
+    pub(super) fn part(self, more: u64) -> Binding {
         match self {
-            Bind::Value(value, offset) => Bind::Value(value, offset + more),
-            Bind::LoopOutput(left, offset) => Bind::LoopOutput(left, offset + more),
+            Binding::Value(value, offset) => Binding::Value(value, offset + more),
+            Binding::LoopOutput(left, offset) => Binding::LoopOutput(left, offset + more),
         }
     }
 }
@@ -71,7 +75,7 @@ impl Bind {
 pub(super) struct LoopOutput {
     pub(super) tensor: TensorId,
     /// For each exit, the result in each unrolled copy; if the number of rounds is known, only that of the copy in which the loop is left.
-    pub(super) exits: Vec<Vec<Bind>>,
+    pub(super) exits: Vec<Vec<Binding>>,
     /// If the number of rounds is known: true if the loop is left in its first rounds.
     pub(super) is_left_first: Option<bool>,
     /// The number of loops around the loop.
@@ -96,7 +100,7 @@ pub(super) fn exclude_each_other(one: &LoopExit, other: &LoopExit) -> bool {
 pub(super) struct BackEdge {
     pub(super) node: NodeId,
     pub(super) into: TensorId,
-    pub(super) value: Bind,
+    pub(super) value: Binding,
     pub(super) head: ValueId,
     /// True if the last unrolled copy carries it; otherwise it is an inner loop's output that the next copy reads, and `head` is one of its values.
     pub(super) is_last: bool,
@@ -108,7 +112,7 @@ pub(super) struct BackEdge {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Merge {
     pub(super) node: NodeId,
-    pub(super) result: Bind,
+    pub(super) result: Binding,
     pub(super) from: TensorId,
     pub(super) output: ValueId,
     /// The last step of the arm.
@@ -154,7 +158,7 @@ pub(super) struct Continued {
     pub(super) run: usize,
     /// Its carried parameters: for each, the parameter of the outer loop that supplies its initial value, if it is a link, and its binding
     /// at the beginning of each copy.
-    pub(super) heads: Vec<(Option<ValueId>, Vec<Bind>)>,
+    pub(super) heads: Vec<(Option<ValueId>, Vec<Binding>)>,
 }
 
 /// The graph expanded over time: values, steps and bindings.
@@ -181,15 +185,15 @@ pub(super) struct Expansion {
     pub(super) in_place_candidates: Vec<InPlaceCandidate>,
     pub(super) copies: Vec<(NodeId, TensorId, TensorId, CopyTime)>,
     /// By tensor: the unrolled copies of the loops around it, and its binding there.
-    pub(super) instances: Vec<Vec<(Vec<u32>, Bind)>>,
+    pub(super) instances: Vec<Vec<(Vec<u32>, Binding)>>,
 }
 
 impl Expansion {
     /// The values of a binding: those of all exits for a loop's output.
-    pub(super) fn values_of(&self, bind: Bind) -> Vec<ValueId> {
+    pub(super) fn values_of(&self, bind: Binding) -> Vec<ValueId> {
         match bind {
-            Bind::Value(value, _) => vec![value],
-            Bind::LoopOutput(left, _) => {
+            Binding::Value(value, _) => vec![value],
+            Binding::LoopOutput(left, _) => {
                 let results = self.loop_outputs[left].exits.iter().flatten();
                 results.flat_map(|&bind| self.values_of(bind)).collect()
             }
@@ -197,10 +201,10 @@ impl Expansion {
     }
 
     /// Like [`Expansion::values_of`]; `None` unless each is a whole value.
-    pub(super) fn whole_values(&self, bind: Bind) -> Option<Vec<ValueId>> {
+    pub(super) fn whole_values(&self, bind: Binding) -> Option<Vec<ValueId>> {
         match bind {
-            Bind::Value(value, 0) => Some(vec![value]),
-            Bind::LoopOutput(left, 0) => {
+            Binding::Value(value, 0) => Some(vec![value]),
+            Binding::LoopOutput(left, 0) => {
                 let results = self.loop_outputs[left].exits.iter().flatten();
                 let values: Option<Vec<Vec<ValueId>>> =
                     results.map(|&bind| self.whole_values(bind)).collect();
@@ -228,9 +232,9 @@ pub(super) struct Rules<'a> {
     /// Carried parameters whose next value is copied.
     pub(super) copied: BTreeMap<TensorId, ()>,
     /// The copied parameters with which no other value may be coalesced.
-    pub(super) apart: BTreeSet<TensorId>,
+    pub(super) uncoalesced: BTreeSet<TensorId>,
     /// True if results of a loop in several places are copied before they enter another loop.
-    pub(super) gathers: bool,
+    pub(super) copies_scattered_results: bool,
     /// Loops that may continue where they were left.
     pub(super) chains: BTreeMap<NodeId, Chain>,
 }
@@ -253,8 +257,8 @@ impl<'a> Rules<'a> {
             external: &options.external,
             unroll: BTreeMap::new(),
             copied: BTreeMap::new(),
-            apart: BTreeSet::new(),
-            gathers: false,
+            uncoalesced: BTreeSet::new(),
+            copies_scattered_results: false,
             chains: BTreeMap::new(),
         }
     }
@@ -275,8 +279,8 @@ impl<'a> Rules<'a> {
     }
 
     /// Returns true if a binding is a parameter that is overwritten by a copy of its next value.
-    pub(super) fn overwrites(&self, expansion: &Expansion, bind: Bind) -> bool {
-        let Bind::Value(value, _) = bind else {
+    pub(super) fn overwrites(&self, expansion: &Expansion, bind: Binding) -> bool {
+        let Binding::Value(value, _) = bind else {
             return false;
         };
         let of = &expansion.values[value];

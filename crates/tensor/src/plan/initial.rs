@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::classes::{Classes, Coalesced};
-use super::expansion::{Bind, Expansion, Next, Rules, Value, ValueId, ValueKind};
+use super::expansion::{Binding, Expansion, NextValue, Rules, Value, ValueId, ValueKind};
 use super::types::CopyTime;
 use crate::graph::NodeKind;
 use crate::units::Span;
@@ -16,7 +16,7 @@ pub(super) fn with_initial_values(rules: &Rules<'_>, of: Coalesced) -> Coalesced
         matches!(
             kind,
             ValueKind::Parameter {
-                before: Bind::LoopOutput(..),
+                before: Binding::LoopOutput(..),
                 ..
             }
         )
@@ -45,7 +45,7 @@ fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced, join_results: boo
         ValueKind::Parameter { before, .. } if !is_left(value) => Some(before),
         _ => None,
     };
-    let mut shared: Vec<Bind> = expansion.values.iter().filter_map(initial).collect();
+    let mut shared: Vec<Binding> = expansion.values.iter().filter_map(initial).collect();
     // Parameters whose bytes others begin with: their initial values, if elsewhere, are live in these spans too.
     let mut longer: BTreeMap<ValueId, Vec<Span>> = BTreeMap::new();
     // Inner loops first, since they may begin with an outer loop's parameters, and later ones, with the results of earlier ones.
@@ -62,8 +62,8 @@ fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced, join_results: boo
         let is_shared = shared.iter().filter(|&&other| other == before).count() > 1;
         let joined = match before {
             _ if in_own_bytes => classes.join(rules, expansion, head, before),
-            Bind::Value(value, 0) if !is_shared => classes.coalesce(rules, &expansion.values, head, value),
-            Bind::LoopOutput(..) if join_results && !is_shared => {
+            Binding::Value(value, 0) if !is_shared => classes.coalesce(rules, &expansion.values, head, value),
+            Binding::LoopOutput(..) if join_results && !is_shared => {
                 classes.join_all(rules, expansion, head, before)
             }
             _ => false,
@@ -80,13 +80,13 @@ fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced, join_results: boo
             continue;
         }
         // A loop that rotates values leaves its results in several places, and the next loop would leave them in more.
-        let is_gathered = rules.gathers && matches!(before, Bind::LoopOutput(..));
+        let is_gathered = rules.copies_scattered_results && matches!(before, Binding::LoopOutput(..));
         if !in_own_bytes && !is_gathered && can_extend(expansion, classes, before, &spans) {
             for value in expansion.values_of(before) {
                 classes.live_as(expansion, head, value);
                 expansion.values[value].spans.extend(&spans);
             }
-            if next != Next::Own {
+            if next != NextValue::OwnBytes {
                 // The parameter is never in its own bytes.
                 expansion.values[head].spans.clear();
             }
@@ -97,7 +97,7 @@ fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced, join_results: boo
         let node = expansion.timeline[from as usize - 1].node;
         let into = expansion.values[head].tensor;
         let enter = Span::new(from - 1, from);
-        if !can_extend(expansion, classes, Bind::Value(head, 0), &[enter]) {
+        if !can_extend(expansion, classes, Binding::Value(head, 0), &[enter]) {
             failed.push((node, into));
             continue;
         }
@@ -111,7 +111,7 @@ fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced, join_results: boo
         expansion.copies.push((node, source, into, CopyTime::Enter));
         expansion.values[head].spans.push(enter);
         expansion.writes.push((from - 1, head));
-        let own = Bind::Value(head, 0);
+        let own = Binding::Value(head, 0);
         shared.push(own);
         let before = own;
         expansion.values[head].kind = ValueKind::Parameter { before, depth, next };
@@ -119,7 +119,7 @@ fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced, join_results: boo
 }
 
 /// Returns true if no other value of the same class is live in these spans.
-fn can_extend(expansion: &Expansion, classes: &Classes, bind: Bind, spans: &[Span]) -> bool {
+fn can_extend(expansion: &Expansion, classes: &Classes, bind: Binding, spans: &[Span]) -> bool {
     expansion.values_of(bind).into_iter().all(|value| {
         let others = classes.members[classes.of[value]]
             .iter()

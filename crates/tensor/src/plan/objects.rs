@@ -1,6 +1,6 @@
 //! Pools of whole objects: each object holds one item at a time, and objects are placed at consecutive offsets.
 
-use super::by_memory::{TakenItem, by_memory};
+use super::by_memory::{TakenItems, by_memory};
 use super::item::SpaceItem;
 use super::memory::MemoryDesc;
 use super::strategy::PlacedItems;
@@ -39,7 +39,7 @@ pub fn place_objects(
         let (starts, height) = stack(&chosen, &pool, offer.memory)?;
         let objects = which.iter().zip(&pool.objects);
         let offsets = objects.map(|(&item, &object)| (item, starts[object])).collect();
-        let taken = TakenItem {
+        let taken = TakenItems {
             offsets,
             height,
             traffic_bound: None,

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::by_memory::{OfferedItem, TakenItem, by_memory};
+use super::by_memory::{OfferedItems, TakenItems, by_memory};
 use super::item::SpaceItem;
 use super::memory::MemoryDesc;
 use super::problem::{gather, problem};
@@ -40,7 +40,7 @@ impl<S: PackingStrategy> PlacementStrategy for Offsets<S> {
 }
 
 /// Packs all items into one memory.
-fn pack(offer: &OfferedItem<'_>, strategy: &dyn PackingStrategy, packer: &mut Packer) -> Result<TakenItem> {
+fn pack(offer: &OfferedItems<'_>, strategy: &dyn PackingStrategy, packer: &mut Packer) -> Result<TakenItems> {
     let problem = problem(offer.items, &offer.offered, offer.memory)?;
     let mut go_on = |_| ControlFlow::Continue(());
     // Only searches use the budget; every other strategy runs once.
@@ -54,7 +54,7 @@ fn pack(offer: &OfferedItem<'_>, strategy: &dyn PackingStrategy, packer: &mut Pa
     };
     let packing = answer.unwrap_or_else(|| packer.pack(&problem, strategy));
     let offsets: Vec<Option<Bytes>> = packing.offsets.into_iter().map(Some).collect();
-    let taken = TakenItem {
+    let taken = TakenItems {
         offsets: gather(offer.items, &offer.offered, &offsets),
         height: packing.height,
         traffic_bound: None,
@@ -63,7 +63,7 @@ fn pack(offer: &OfferedItem<'_>, strategy: &dyn PackingStrategy, packer: &mut Pa
 }
 
 /// Selects the items with the most traffic within a capacity; each required item weighs more than all optional items combined.
-fn select(offer: &OfferedItem<'_>, capacity: Bytes, packer: &mut Packer) -> Result<TakenItem> {
+fn select(offer: &OfferedItems<'_>, capacity: Bytes, packer: &mut Packer) -> Result<TakenItems> {
     let (items, offered) = (offer.items, &offer.offered);
     let problem = problem(items, offered, offer.memory)?;
     let traffic = |item: u32| u128::from(items[item as usize].traffic);
@@ -91,7 +91,7 @@ fn select(offer: &OfferedItem<'_>, capacity: Bytes, packer: &mut Packer) -> Resu
     }
     let bound = u128::from(selection.bound - required * more);
     let lost = if shift > 0 { offered.len() as u128 } else { 0 };
-    Ok(TakenItem {
+    Ok(TakenItems {
         offsets,
         height: selection.height,
         traffic_bound: u64::try_from((bound + lost) << shift).ok().map(Bytes),

@@ -1,6 +1,6 @@
 //! Placements of tensors: regions of their values in successive rounds.
 
-use super::expansion::{Bind, Expansion, Next, Rules, ValueKind};
+use super::expansion::{Binding, Expansion, NextValue, Rules, ValueKind};
 use super::types::{Backing, PlacedTensor, Placement, Region, RoundPlacements};
 use crate::graph::{BlockId, NodeId, NodeKind, TensorId, TensorSource};
 use crate::units::{Bytes, Span};
@@ -38,8 +38,8 @@ pub(super) fn place_tensors(
             _ => Backing::External,
         };
         let lifetimes = instances.iter().flat_map(|(_, bind)| match bind {
-            Bind::Value(value, _) => expansion.values[*value].spans.clone(),
-            Bind::LoopOutput(..) => Vec::new(),
+            Binding::Value(value, _) => expansion.values[*value].spans.clone(),
+            Binding::LoopOutput(..) => Vec::new(),
         });
         let planned = backing == Backing::Planned;
         let lifetimes: Vec<Span> = lifetimes.filter(|lifetime| !lifetime.is_empty()).collect();
@@ -117,15 +117,19 @@ impl Builder<'_> {
         Some(place).filter(|_| !self.expansion.instances[self.tensor.index()].is_empty())
     }
 
-    fn place(&self, bind: Bind, initial: &[bool]) -> Placement {
+    fn place(&self, bind: Binding, initial: &[bool]) -> Placement {
         match bind {
-            Bind::Value(value, offset) => {
+            Binding::Value(value, offset) => {
                 let of = &self.expansion.values[value];
                 if let ValueKind::Parameter { before, depth, next } = of.kind {
                     let is_first = initial.get(depth) == Some(&true);
                     match next {
-                        Next::Outside(bind) if !is_first => return self.place(bind.part(offset), initial),
-                        _ if (is_first || next == Next::Itself) && before != Bind::Value(value, 0) => {
+                        NextValue::Elsewhere(bind) if !is_first => {
+                            return self.place(bind.part(offset), initial);
+                        }
+                        _ if (is_first || next == NextValue::Unchanged)
+                            && before != Binding::Value(value, 0) =>
+                        {
                             return self.place(before.part(offset), initial);
                         }
                         _ => {}
@@ -143,9 +147,9 @@ impl Builder<'_> {
                     },
                 }
             }
-            Bind::LoopOutput(left, offset) => {
+            Binding::LoopOutput(left, offset) => {
                 let of = &self.expansion.loop_outputs[left];
-                let exit = |binds: &Vec<Bind>| {
+                let exit = |binds: &Vec<Binding>| {
                     if let Some(is_first) = of.is_left_first {
                         let mut around = initial[..of.depth.min(initial.len())].to_vec();
                         around.push(is_first);

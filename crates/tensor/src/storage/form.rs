@@ -76,11 +76,11 @@ pub(super) fn forms(graph: &Graph) -> Vec<Form> {
         let packs = match form {
             OperandForm::Packed => true,
             OperandForm::Plain => false,
-            OperandForm::Alike | OperandForm::ConcatChannels => {
+            OperandForm::SameForAll | OperandForm::ConcatChannels => {
                 let mut inputs = node.inputs.iter();
                 let first = inputs.find(|input| graph.tensor(**input).source != TensorSource::Constant);
                 first.is_some_and(|input| forms[input.index()] == Form::Packed(1))
-                    && (form == OperandForm::Alike || fills_texels(graph, node))
+                    && (form == OperandForm::SameForAll || fills_texels(graph, node))
             }
         };
         for output in node.outputs.iter().filter(|_| packs) {
@@ -102,7 +102,7 @@ pub(super) fn forms(graph: &Graph) -> Vec<Form> {
 }
 
 /// The form that a node requires of an operand; `None` if it accepts any.
-pub(super) fn wanted_form(graph: &Graph, node: &Node, place: usize, forms: &[Form]) -> Option<Form> {
+pub(super) fn required_form(graph: &Graph, node: &Node, place: usize, forms: &[Form]) -> Option<Form> {
     let input = node.inputs[place];
     if function(node).is_some() {
         return None;
@@ -111,7 +111,7 @@ pub(super) fn wanted_form(graph: &Graph, node: &Node, place: usize, forms: &[For
         OperandForm::Packed if place == 0 => Some(Form::Packed(1)),
         OperandForm::Packed if weights(node) == Some(place) => Some(Form::Packed(0)),
         OperandForm::Packed => None,
-        OperandForm::Alike | OperandForm::ConcatChannels => {
+        OperandForm::SameForAll | OperandForm::ConcatChannels => {
             let output = node.outputs.first();
             let packed = output.is_some_and(|output| forms[output.index()] == Form::Packed(1));
             let form = if packed { Form::Packed(1) } else { Form::Plain };

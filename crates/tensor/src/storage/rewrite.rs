@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::form::{Form, wanted_form};
+use super::form::{Form, required_form};
 use crate::error::Result;
 use crate::graph::{BlockId, Graph, Node, NodeId, NodeKind, Operator, Tensor, TensorId, TensorSource};
 
@@ -29,7 +29,7 @@ pub(super) fn convert(graph: &Graph, forms: &[Form]) -> Result<Rewritten> {
         for &id in &graph.block(block).nodes {
             for place in 0..graph.node(id).inputs.len() {
                 let input = graph.node(id).inputs[place];
-                let form = wanted_form(graph, graph.node(id), place, forms);
+                let form = required_form(graph, graph.node(id), place, forms);
                 let Some(form) = form.filter(|form| *form != forms[input.index()]) else {
                     continue;
                 };

@@ -97,7 +97,7 @@ struct Declaration<'a, 'b> {
 #[derive(Clone, Copy)]
 struct Value {
     /// The tensor that was produced with this value; the value has its layout.
-    of: TensorId,
+    tensor: TensorId,
     part: OperandResource,
 }
 
@@ -118,10 +118,11 @@ impl Declaration<'_, '_> {
         }
         // Outputs are written directly to the resources bound to them.
         for &output in graph.outputs() {
-            if let PassTensor::Itself(resource) = self.bound(output)? {
+            if let PassTensor::InLayout(resource) = self.binding_of(output)? {
                 let part = self.part(output, resource);
-                let of = output;
-                self.values.entry(output).or_insert(Value { of, part });
+                self.values
+                    .entry(output)
+                    .or_insert(Value { tensor: output, part });
             }
         }
         self.block(BlockId::ROOT, usize::MAX)?;
@@ -228,18 +229,18 @@ impl Declaration<'_, '_> {
         self.pass(name, made, &operands)
     }
 
-    fn bound(&self, tensor: TensorId) -> Result<PassTensor> {
-        let found = self.desc.bound.iter().find(|(of, _)| *of == tensor);
-        let found = found.map(|(_, bound)| *bound);
+    fn binding_of(&self, tensor: TensorId) -> Result<PassTensor> {
+        let found = self.desc.bindings.iter().find(|(of, _)| *of == tensor);
+        let found = found.map(|(_, binding)| *binding);
         found.ok_or_else(|| not_bound(self.desc.graph, tensor, self.layout(tensor)))
     }
 
     /// Declares an input: the tensor is the bound resource, or a pass copies it from there.
     fn enter(&mut self, tensor: TensorId) -> Result<()> {
-        match self.bound(tensor)? {
-            PassTensor::Itself(resource) => {
+        match self.binding_of(tensor)? {
+            PassTensor::InLayout(resource) => {
                 let part = self.part(tensor, resource);
-                self.values.insert(tensor, Value { of: tensor, part });
+                self.values.insert(tensor, Value { tensor, part });
                 Ok(())
             }
             PassTensor::Plain(resource) => {
@@ -252,9 +253,9 @@ impl Declaration<'_, '_> {
     /// Declares an output: a pass copies the tensor to the bound resource, unless it is there already.
     fn leave(&mut self, tensor: TensorId) -> Result<()> {
         let source = self.resolve(tensor)?;
-        let target = match self.bound(tensor)? {
-            PassTensor::Itself(resource) if source.part.resource() == Some(resource) => return Ok(()),
-            PassTensor::Itself(resource) => {
+        let target = match self.binding_of(tensor)? {
+            PassTensor::InLayout(resource) if source.part.resource() == Some(resource) => return Ok(()),
+            PassTensor::InLayout(resource) => {
                 let layout = &self.desc.layouts[tensor.index()];
                 self.resolved(tensor, self.part(tensor, resource), layout)?
             }
@@ -294,7 +295,7 @@ impl Declaration<'_, '_> {
 
     /// The layout of a tensor's current value.
     fn layout(&self, tensor: TensorId) -> &Layout {
-        let of = self.values.get(&tensor).map_or(tensor, |value| value.of);
+        let of = self.values.get(&tensor).map_or(tensor, |value| value.tensor);
         let constant = self.constant(of).map(|constant| &constant.layout);
         constant.unwrap_or(&self.desc.layouts[of.index()])
     }
@@ -345,7 +346,7 @@ impl Declaration<'_, '_> {
                 }
             },
         };
-        let value = Value { of: tensor, part };
+        let value = Value { tensor, part };
         self.values.insert(tensor, value);
         Ok(value)
     }
@@ -410,7 +411,12 @@ impl Declaration<'_, '_> {
             pass = pass.access(resource, access.kind, access.reads, access.writes, before);
         }
         let pass = pass.id();
-        let groups = checked_groups(&self.passes.dispatcher.device, &made.kernel, made.work, key.local)?;
+        let groups = checked_groups(
+            &self.passes.dispatcher.device,
+            &made.kernel,
+            made.work,
+            key.local_size,
+        )?;
         let shapes = operands.iter().map(|operand| kernel_shape(made, operand.shape));
         self.passes.steps.push(Step {
             pass,

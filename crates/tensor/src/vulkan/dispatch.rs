@@ -73,7 +73,7 @@ impl Dispatcher {
         };
         let tracked: Vec<ObjectAccess> = operands.iter().zip(accesses).map(track).collect();
         let required = tracker.access(&tracked).map_err(overwritten)?;
-        if required.barrier {
+        if required.needs_barrier {
             let transition = |&(object, old, new): &(ObjectId, vk::ImageLayout, vk::ImageLayout)| {
                 let operand = operands.iter().find(|operand| operand.1 == object);
                 let Some((StorageObject::Image { handle, .. }, _)) = operand else {
@@ -93,7 +93,7 @@ impl Dispatcher {
             bound.map(|(&(resource, _), access)| OperandBinding::new(resource, access.layout, call.format));
         let bound: Vec<OperandBinding> = bound.collect();
         let set = self.descriptors.get(&self.device, &pipeline, &bound)?;
-        let groups = checked_groups(&self.device, &key.kernel, call.work, key.local)?;
+        let groups = checked_groups(&self.device, &key.kernel, call.work, key.local_size)?;
         // SAFETY: the caller's duty; pipeline and set were made for each other.
         unsafe { dispatch(&self.device, commands, &pipeline, set, &call.arguments, groups) };
         Ok(required)

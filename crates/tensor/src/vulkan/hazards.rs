@@ -28,7 +28,7 @@ pub(super) enum Space {
     /// A planned memory, by index.
     Memory(u32),
     /// A caller's buffer, by handle.
-    Given(u64),
+    External(u64),
     /// An object that shares its bytes with no other object.
     Own(u32),
 }
@@ -51,7 +51,7 @@ pub(super) struct ObjectAccess {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RequiredBarrier {
     /// True if a global memory barrier is needed.
-    pub(super) barrier: bool,
+    pub(super) needs_barrier: bool,
     /// Images with their old and new layouts.
     pub(super) transitions: Vec<(ObjectId, vk::ImageLayout, vk::ImageLayout)>,
 }
@@ -116,9 +116,9 @@ impl Tracker {
                 return Err(index);
             }
             let now = Some(self.epoch);
-            required.barrier |= object.written == now || access.writes && object.read == now;
+            required.needs_barrier |= object.written == now || access.writes && object.read == now;
             // Aliased bytes, or contents that overlapping buffers share.
-            required.barrier |= (access.writes || access.reads)
+            required.needs_barrier |= (access.writes || access.reads)
                 && self
                     .overlapping(access.object)
                     .any(|other| other.written == now || access.writes && other.read == now);
@@ -139,8 +139,8 @@ impl Tracker {
                 required.transitions.push(general);
             }
         }
-        required.barrier |= !required.transitions.is_empty();
-        self.epoch += u64::from(required.barrier);
+        required.needs_barrier |= !required.transitions.is_empty();
+        self.epoch += u64::from(required.needs_barrier);
         for access in accesses {
             self.apply(access);
         }
@@ -226,7 +226,7 @@ mod tests {
         let read_a = tracker.access(&[read(a), write(c)]).unwrap().transitions;
         assert_eq!(read_a[0], (a, L::GENERAL, L::SHADER_READ_ONLY_OPTIMAL));
         let take = tracker.access(&[read(c), write(b)]).unwrap();
-        assert!(take.barrier);
+        assert!(take.needs_barrier);
         assert!(take.transitions.contains(&(b, L::UNDEFINED, L::GENERAL)));
         // The bytes of `a` were overwritten.
         assert_eq!(tracker.access(&[write(c), read(a)]), Err(1));
@@ -241,13 +241,18 @@ mod tests {
     fn buffers_need_barriers_only_for_hazards() {
         let mut tracker = Tracker::default();
         let [a, b, c] = [0..100, 100..200, 200..300].map(|bytes| buffer(&mut tracker, bytes));
-        assert!(!tracker.access(&[write(a)]).unwrap().barrier);
-        assert!(!tracker.access(&[write(b)]).unwrap().barrier);
-        assert!(tracker.access(&[read(a), read(b), write(c)]).unwrap().barrier);
+        assert!(!tracker.access(&[write(a)]).unwrap().needs_barrier);
+        assert!(!tracker.access(&[write(b)]).unwrap().needs_barrier);
+        assert!(
+            tracker
+                .access(&[read(a), read(b), write(c)])
+                .unwrap()
+                .needs_barrier
+        );
         // Reads made visible by the same barrier need no other one.
-        assert!(!tracker.access(&[read(a)]).unwrap().barrier);
+        assert!(!tracker.access(&[read(a)]).unwrap().needs_barrier);
         // Write after read.
-        assert!(tracker.access(&[read(b), write(a)]).unwrap().barrier);
+        assert!(tracker.access(&[read(b), write(a)]).unwrap().needs_barrier);
     }
 
     #[test]
@@ -257,9 +262,9 @@ mod tests {
         assert_eq!(tracker.access(&[read(a)]), Err(0), "never written");
         tracker.access(&[write(a)]).unwrap();
         let part = buffer(&mut tracker, 20..40);
-        assert!(tracker.access(&[read(part)]).unwrap().barrier);
+        assert!(tracker.access(&[read(part)]).unwrap().needs_barrier);
         let over = image(&mut tracker, 0..100);
-        assert!(tracker.access(&[write(over)]).unwrap().barrier);
+        assert!(tracker.access(&[write(over)]).unwrap().needs_barrier);
         assert_eq!(tracker.access(&[read(a)]), Err(0), "taken");
     }
 

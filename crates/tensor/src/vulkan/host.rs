@@ -49,9 +49,9 @@ impl HostBuffer {
             let desc = MemoryDesc::new(&name, types.trailing_zeros(), answer.size, answer.alignment);
             let block = owned.allocate(&desc)?;
             if block.mapped_ptr().is_none() {
-                let by = device.profile().name.clone();
+                let missing_from = device.profile().name.clone();
                 let what = "host-visible memory that is mapped".to_owned();
-                return Err(RuntimeError::MissingFeature { by, what }.into());
+                return Err(RuntimeError::MissingFeature { missing_from, what }.into());
             }
             let (memory, offset) = block.location();
             // SAFETY: both just created; size, alignment and type are what the buffer requires.

@@ -28,17 +28,17 @@ impl Invocation {
             Some(shape) if shape.lanes.is_some() => shape.extent,
             _ => call.work,
         };
-        if let Some(axis) = call.along {
+        if let Some(axis) = call.loop_axis {
             extent[axis] = 1;
         }
         Invocation {
             key: PipelineKey {
                 kernel: call.kernel.clone(),
-                scopes: operands.map(|(shape, _)| shape.scope).collect(),
+                layouts: operands.map(|(shape, _)| shape.layout).collect(),
                 half,
-                way: call.way,
+                function: call.function,
                 activation: call.activation,
-                local: local_size(extent),
+                local_size: local_size(extent),
             },
             format: if half {
                 vk::Format::R16G16B16A16_SFLOAT

@@ -109,8 +109,8 @@ impl Kernel {
 /// The kernels available to a network. Variants are reflected on first use.
 #[derive(Clone, Debug, Default)]
 pub struct KernelSet {
-    own: BTreeMap<KernelKey, Arc<Kernel>>,
-    read: BTreeMap<KernelKey, Arc<Kernel>>,
+    added: BTreeMap<KernelKey, Arc<Kernel>>,
+    reflected: BTreeMap<KernelKey, Arc<Kernel>>,
 }
 
 impl KernelSet {
@@ -130,7 +130,7 @@ impl KernelSet {
     /// The words are a valid SPIR-V module (`spirv-val`) that uses no capability the device lacks and accesses its operands within bounds.
     pub unsafe fn add(&mut self, key: KernelKey, words: Vec<u32>) -> Result<()> {
         let kernel = Arc::new(Kernel::new(&key.name, words)?);
-        self.own.insert(key, kernel);
+        self.added.insert(key, kernel);
         Ok(())
     }
 
@@ -139,7 +139,7 @@ impl KernelSet {
     /// # Errors
     /// No variant exists for these storages and elements; the error names them.
     pub fn get(&mut self, key: &KernelKey) -> Result<Arc<Kernel>> {
-        if let Some(kernel) = self.own.get(key).or_else(|| self.read.get(key)) {
+        if let Some(kernel) = self.added.get(key).or_else(|| self.reflected.get(key)) {
             return Ok(kernel.clone());
         }
         let Some(kernel) = built_in(key) else {
@@ -148,7 +148,7 @@ impl KernelSet {
             return Err(Error::kernel(&key.name, problem));
         };
         let kernel = Arc::new(kernel);
-        self.read.insert(key.clone(), kernel.clone());
+        self.reflected.insert(key.clone(), kernel.clone());
         Ok(kernel)
     }
 }

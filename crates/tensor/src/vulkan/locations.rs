@@ -17,8 +17,8 @@ use tileheap::units::Bytes;
 
 impl Recorder<'_> {
     /// The caller's buffer for a tensor.
-    pub(super) fn given(&self, tensor: TensorId) -> Result<BoundBuffer> {
-        let found = self.run.bound.iter().find(|(of, _)| *of == tensor);
+    pub(super) fn external_buffer(&self, tensor: TensorId) -> Result<BoundBuffer> {
+        let found = self.run.bindings.iter().find(|(of, _)| *of == tensor);
         let Network { graph, plan, .. } = &*self.network;
         let given = found.map(|(_, buffer)| *buffer);
         given.ok_or_else(|| not_bound(graph, tensor, &plan.tensor(tensor).layout))
@@ -47,7 +47,7 @@ impl Recorder<'_> {
         let place = self.network.plan.tensor(tensor).placement.as_ref()?;
         match place.at(&self.rounds) {
             Placement::AtExit(exits) => {
-                let (exit, round) = self.left.get(&tensor)?;
+                let (exit, round) = self.exits_taken.get(&tensor)?;
                 Some(exits.get(*exit)?.at(&[*round]).clone())
             }
             place => Some(place.clone()),
@@ -107,7 +107,7 @@ impl Recorder<'_> {
                 self.resolve_within(tensor, offset + more.0, of, layout)
             }
             None if self.network.plan.tensor(tensor).backing == Backing::External => {
-                self.resolve_given(tensor, offset, of, layout)
+                self.resolve_external(tensor, offset, of, layout)
             }
             _ => Err(Error::InvalidPlan {
                 tensor: name.clone(),
@@ -117,7 +117,7 @@ impl Recorder<'_> {
     }
 
     /// Resolves the tensor `of`, which lies `offset` bytes into the buffer that the caller bound to `tensor`.
-    pub(super) fn resolve_given(
+    pub(super) fn resolve_external(
         &mut self,
         tensor: TensorId,
         offset: u64,
@@ -125,7 +125,7 @@ impl Recorder<'_> {
         layout: &Layout,
     ) -> Result<Resolved> {
         let graph = self.network.graph.clone();
-        let given = self.given(tensor)?;
+        let given = self.external_buffer(tensor)?;
         if layout.rule.storage.is_image() {
             let problem =
                 "it has the layout of an image, but the caller binds a buffer: let the plan place it";
@@ -152,7 +152,7 @@ impl Recorder<'_> {
         let size = needed.0.max(4);
         let resource = StorageObject::Buffer { handle, offset, size };
         let bytes = offset..offset + needed.0;
-        let object = self.object(resource, Space::Given(handle.as_raw()), bytes, holds);
+        let object = self.object(resource, Space::External(handle.as_raw()), bytes, holds);
         Resolved::new(&name, layout, layout.element, resource, object)
     }
 

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::graph::{Attribute, TensorId};
 
 /// The parameters of a gather that moves nothing: axes in order, offsets 0, repeats 1.
-const STRAIGHT: [[i32; 4]; 3] = [[0, 1, 2, 3], [0; 4], [1; 4]];
+const IDENTITY: [[i32; 4]; 3] = [[0, 1, 2, 3], [0; 4], [1; 4]];
 
 impl NodeCall<'_> {
     /// The packed axis of a tensor, and its number of elements.
@@ -45,14 +45,14 @@ impl NodeCall<'_> {
     pub(super) fn slice(&self) -> Result<Call> {
         let (axis, [begin, _]) = (self.axis(self.input(0)?, 0)?, self.ints("begin", [0, 0])?);
         let count = elements(self.shape(self.input(0)?)?, axis) as i32;
-        let [axes, mut begins, repeats] = STRAIGHT;
+        let [axes, mut begins, repeats] = IDENTITY;
         begins[axis] = if begin < 0 { (count + begin).max(0) } else { begin };
         self.gather(self.output()?, [axes, begins, repeats])
     }
 
     pub(super) fn split(&self) -> Result<Vec<Call>> {
         let axis = self.axis(self.input(0)?, 0)?;
-        let [axes, mut begins, repeats] = STRAIGHT;
+        let [axes, mut begins, repeats] = IDENTITY;
         let part = |&output: &TensorId| {
             let call = self.gather(output, [axes, begins, repeats])?;
             begins[axis] += elements(self.shape(output)?, axis) as i32;
@@ -66,7 +66,7 @@ impl NodeCall<'_> {
         let ones = 4usize.checked_sub(rank);
         let ones = ones
             .ok_or_else(|| self.fault(format!("kernels transpose tensors of at most 4 axes, not {rank}")))?;
-        let [mut axes, begins, repeats] = STRAIGHT;
+        let [mut axes, begins, repeats] = IDENTITY;
         let order = match self.operator.attributes.get("axes") {
             Some(Attribute::Ints(order)) => order.clone(),
             _ => (0..rank as i64).rev().collect(),
@@ -80,12 +80,12 @@ impl NodeCall<'_> {
     /// The kernel call that pads a tensor with zeros.
     pub(super) fn pad(&self) -> Result<Call> {
         let [top, left] = self.ints("padding", [0, 0])?;
-        self.gather(self.output()?, [STRAIGHT[0], [0, 0, -top, -left], STRAIGHT[2]])
+        self.gather(self.output()?, [IDENTITY[0], [0, 0, -top, -left], IDENTITY[2]])
     }
 
     pub(super) fn resize(&self) -> Result<Call> {
         let [height, width] = self.ints("scale", [2, 2])?;
-        self.gather(self.output()?, [STRAIGHT[0], STRAIGHT[1], [1, 1, height, width]])
+        self.gather(self.output()?, [IDENTITY[0], IDENTITY[1], [1, 1, height, width]])
     }
 
     /// Returns a call for each input but the last. It writes the vectors that begin in this input, the last of which may end in the next input; the

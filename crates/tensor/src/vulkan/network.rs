@@ -26,7 +26,7 @@ pub struct NetworkRun<'a> {
     /// The buffer of an external tensor ([`Backing::External`](crate::plan::Backing::External)) is used directly, in the plan's
     /// layout. A planned input is filled from a plain buffer of 32-bit elements before the first node, and a planned output is
     /// copied to one after the last.
-    pub bound: &'a [(TensorId, BoundBuffer)],
+    pub bindings: &'a [(TensorId, BoundBuffer)],
     /// The decisions of loops and branches.
     pub decisions: &'a [(NodeId, ControlFlowDecision)],
 }
@@ -67,9 +67,9 @@ pub struct RecordedCounts {
 /// let mut input = HostBuffer::new(device, 4 * 64)?; // bytes
 /// input.write_floats(&[1.0; 64]);
 /// let output = HostBuffer::new(device, 4 * 32)?;
-/// let bound = [(x, input.buffer()), (y, output.buffer())];
+/// let bindings = [(x, input.buffer()), (y, output.buffer())];
 /// // SAFETY: recording outside of a render pass; the buffers live until the run is complete.
-/// unsafe { network.record(commands, &NetworkRun { bound: &bound, ..NetworkRun::default() }) }?;
+/// unsafe { network.record(commands, &NetworkRun { bindings: &bindings, ..NetworkRun::default() }) }?;
 /// // … submit, wait …
 /// println!("{:?}", output.read_floats());
 /// # Ok(()) }

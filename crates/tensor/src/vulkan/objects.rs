@@ -112,7 +112,11 @@ impl Objects {
 
     /// Creates the objects of the plan; `self` owns them even if an error occurs.
     pub(super) fn create(&mut self, device: &Device, graph: &Graph, plan: &TensorPlan) -> Result<()> {
-        let mut needs: Vec<Needs> = plan.memories.iter().map(|_| Needs::default()).collect();
+        let mut needs: Vec<CombinedRequirements> = plan
+            .memories
+            .iter()
+            .map(|_| CombinedRequirements::default())
+            .collect();
         self.buffers = vec![None; plan.memories.len()];
         let mut bare: BTreeMap<ImageKey, (vk::Image, vk::Format, &str)> = BTreeMap::new();
         for (tensor, placed) in graph.tensors().iter().zip(&plan.tensors) {
@@ -135,7 +139,7 @@ impl Objects {
                 // SAFETY: it was measured, and is within the device's limits.
                 let (image, answer) = unsafe { self.owned.create_image(&tensor.name, &info) }?;
                 fits(&tensor.name, region, &answer)?;
-                needs.take(&answer);
+                needs.add(&answer);
                 bare.insert(key, (image, format, &tensor.name));
             }
         }
@@ -146,7 +150,7 @@ impl Objects {
                     .usage(BUFFER_USAGE);
                 // SAFETY: the size is not 0.
                 let (buffer, answer) = unsafe { self.owned.create_buffer(&memory.name, &info) }?;
-                needs.take(&answer);
+                needs.add(&answer);
                 self.buffers[index] = Some(buffer);
             }
         }
@@ -156,7 +160,7 @@ impl Objects {
             }
             let size = memory
                 .size
-                .max(needs.least)
+                .max(needs.min_size)
                 .align_up(Alignment::new(16).expect("not 0"));
             let (memory_object, start) = self.allocate(device, &memory.name, needs, size)?;
             if let Some(buffer) = self.buffers[index] {
@@ -178,7 +182,7 @@ impl Objects {
         &mut self,
         device: &Device,
         name: &str,
-        needs: &Needs,
+        needs: &CombinedRequirements,
         size: Bytes,
     ) -> Result<(vk::DeviceMemory, vk::DeviceSize)> {
         let (profile, wanted) = (device.profile(), vk::MemoryPropertyFlags::DEVICE_LOCAL);
@@ -198,7 +202,7 @@ impl Objects {
         if constants.is_empty() {
             return Ok(());
         }
-        let mut needs = Needs::default();
+        let mut needs = CombinedRequirements::default();
         let granularity = device.profile().limits.buffer_image_granularity;
         let mut end = Bytes::ZERO;
         let mut staged = 0;
@@ -206,7 +210,7 @@ impl Objects {
         for upload in &constants {
             let size = upload.bytes.len() as u64;
             let (bare, answer) = self.create_constant(device, upload)?;
-            needs.take(&answer);
+            needs.add(&answer);
             let offset = end
                 .align_up(answer.alignment)
                 .align_up(granularity)
@@ -459,29 +463,29 @@ fn upload_image(
 }
 
 /// The combined requirements of the objects in a memory.
-struct Needs {
+struct CombinedRequirements {
     type_bits: u32,
     alignment: Alignment,
-    least: Bytes,
+    min_size: Bytes,
     has_buffers: bool,
 }
 
-impl Default for Needs {
-    fn default() -> Needs {
-        Needs {
+impl Default for CombinedRequirements {
+    fn default() -> CombinedRequirements {
+        CombinedRequirements {
             type_bits: u32::MAX,
             alignment: Alignment::ONE,
-            least: Bytes::ZERO,
+            min_size: Bytes::ZERO,
             has_buffers: false,
         }
     }
 }
 
-impl Needs {
-    fn take(&mut self, answer: &MemoryRequirements) {
+impl CombinedRequirements {
+    fn add(&mut self, answer: &MemoryRequirements) {
         self.type_bits &= answer.memory_type_bits;
         self.alignment = self.alignment.lcm(answer.alignment).unwrap_or(answer.alignment);
-        self.least = self.least.max(answer.size);
+        self.min_size = self.min_size.max(answer.size);
     }
 }
 

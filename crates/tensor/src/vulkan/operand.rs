@@ -51,7 +51,7 @@ pub struct OperandLayout {
 /// A tensor as kernels see it: `[a, b, c, d]` vectors of 4 elements; shapes with fewer axes are padded with leading ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OperandShape {
-    pub(super) scope: OperandLayout,
+    pub(super) layout: OperandLayout,
     /// The extent in vectors; for a plain tensor, in elements.
     pub(super) extent: [u32; 4],
     /// The axis along which the elements of a vector lie, and its number of elements; `None` for plain tensors.
@@ -62,7 +62,7 @@ impl OperandShape {
     /// A row of vectors in a buffer.
     pub(super) fn row(vectors: u32) -> OperandShape {
         OperandShape {
-            scope: OperandLayout {
+            layout: OperandLayout {
                 storage: OperandStorage::Buffer,
                 split: 3,
             },
@@ -134,6 +134,10 @@ pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape>
         let problem = format!("{flattening:?} of {rank} axes matches no storage convention");
         return Err(fault(problem));
     }
-    let scope = OperandLayout { storage, split };
-    Ok(OperandShape { scope, extent, lanes })
+    let layout = OperandLayout { storage, split };
+    Ok(OperandShape {
+        layout,
+        extent,
+        lanes,
+    })
 }

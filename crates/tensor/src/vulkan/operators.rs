@@ -37,13 +37,13 @@ pub(super) enum Operand {
 pub(super) struct Call {
     pub(super) kernel: String,
     pub(super) operands: Vec<Operand>,
-    pub(super) way: u32,
+    pub(super) function: u32,
     pub(super) activation: u32,
     pub(super) numbers: [[i32; 4]; 4],
     /// The extent of the dispatch, in vectors.
     pub(super) work: [u32; 4],
     /// The axis that each invocation loops over.
-    pub(super) along: Option<usize>,
+    pub(super) loop_axis: Option<usize>,
     /// True if the call writes only a part of its output, after an earlier call wrote another part.
     pub(super) continues: bool,
 }
@@ -54,11 +54,11 @@ impl Call {
         Call {
             kernel: kernel.to_owned(),
             operands: operands.iter().copied().map(Operand::Tensor).collect(),
-            way: 0,
+            function: 0,
             activation: 0,
             numbers: [[0; 4]; 4],
             work,
-            along: None,
+            loop_axis: None,
             continues: false,
         }
     }
@@ -106,10 +106,10 @@ pub(super) fn calls(
         Some(BuiltInKernel::MaxPool) => of.pool(0),
         Some(BuiltInKernel::AveragePool) => of.pool(1),
         Some(BuiltInKernel::GlobalAveragePool) => of.global_pool(),
-        Some(BuiltInKernel::Softmax) => of.along("softmax"),
+        Some(BuiltInKernel::Softmax) => of.loop_over_axis("softmax"),
         Some(BuiltInKernel::LayerNorm) => of.layer_norm(),
         Some(BuiltInKernel::Copy) => of.copy(),
-        Some(BuiltInKernel::Binary(way)) => of.binary(way),
+        Some(BuiltInKernel::Binary(function)) => of.binary(function),
         Some(BuiltInKernel::Activation(number)) => of.activate(number),
         Some(BuiltInKernel::Slice) => of.slice(),
         Some(BuiltInKernel::Transpose) => of.transpose(),
@@ -297,17 +297,17 @@ impl NodeCall<'_> {
         let [transposed, _] = self.ints("transpose_b", [0, 0])?;
         let count = |shape: OperandShape| shape.lanes.map_or(0, |(_, count)| count as i32);
         Ok(Call {
-            way: u32::from(transposed != 0),
+            function: u32::from(transposed != 0),
             activation: self.activation()?,
             numbers: [[count(from), count(target), 0, 0], [0; 4], [0; 4], [0; 4]],
             ..Call::new("matmul", &[left, right, output], target.extent)
         })
     }
 
-    fn pool(&self, way: u32) -> Result<Call> {
+    fn pool(&self, function: u32) -> Result<Call> {
         let ([sy, sx], [py, px]) = (self.ints("strides", [1, 1])?, self.ints("padding", [0, 0])?);
         let [wy, wx] = self.ints("kernel", [2, 2])?;
-        self.pool_of(way, [[sy, sx, py, px], [wy, wx, 0, 0], [0; 4], [0; 4]])
+        self.pool_of(function, [[sy, sx, py, px], [wy, wx, 0, 0], [0; 4], [0; 4]])
     }
 
     fn global_pool(&self) -> Result<Call> {
@@ -315,18 +315,18 @@ impl NodeCall<'_> {
         self.pool_of(1, [[1, 1, 0, 0], [h as i32, w as i32, 0, 0], [0; 4], [0; 4]])
     }
 
-    fn pool_of(&self, way: u32, numbers: [[i32; 4]; 4]) -> Result<Call> {
+    fn pool_of(&self, function: u32, numbers: [[i32; 4]; 4]) -> Result<Call> {
         let (data, output) = (self.input(0)?, self.output()?);
         self.packed(data, 1)?;
         let target = self.packed(output, 1)?;
         Ok(Call {
-            way,
+            function,
             numbers,
             ..Call::new("pool", &[data, output], target.extent)
         })
     }
 
-    fn binary(&self, way: u32) -> Result<Call> {
+    fn binary(&self, function: u32) -> Result<Call> {
         let output = self.output()?;
         let target = self.shape(output)?;
         let Some((axis, count)) = target.lanes else {
@@ -352,7 +352,7 @@ impl NodeCall<'_> {
         };
         let (left, right) = (self.input(0)?, self.input(1)?);
         Ok(Call {
-            way,
+            function,
             activation: self.activation()?,
             numbers: [[one(left)?, one(right)?, 0, 0], [0; 4], [0; 4], [0; 4]],
             ..Call::new("binary", &[left, right, output], target.extent)
@@ -383,7 +383,7 @@ impl NodeCall<'_> {
     }
 
     /// A call of a kernel that loops over one packed axis.
-    fn along(&self, kernel: &str) -> Result<Call> {
+    fn loop_over_axis(&self, kernel: &str) -> Result<Call> {
         let (input, output) = (self.input(0)?, self.output()?);
         let axis = self.axis(input, -1)? as u32;
         let target = self.packed(output, axis)?;
@@ -395,13 +395,13 @@ impl NodeCall<'_> {
         work[axis as usize] = 1;
         Ok(Call {
             numbers: [[axis as i32, count as i32, 0, 0], [0; 4], [0; 4], [0; 4]],
-            along: Some(axis as usize),
+            loop_axis: Some(axis as usize),
             ..Call::new(kernel, &[input, output], work)
         })
     }
 
     fn layer_norm(&self) -> Result<Call> {
-        let mut call = self.along("layer_norm")?;
+        let mut call = self.loop_over_axis("layer_norm")?;
         let parameters = [Operand::Tensor(self.input(1)?), Operand::Tensor(self.input(2)?)];
         call.operands.splice(1..1, parameters);
         let epsilon = match self.operator.attributes.get("epsilon") {
@@ -471,7 +471,7 @@ pub(super) fn copy_call(
 /// The shape of an operand in a kernel's push constants; for a plain operand, the extent of the dispatch in vectors.
 pub(super) fn kernel_shape(call: &Call, shape: OperandShape) -> [u32; 4] {
     match shape.lanes {
-        None if shape.scope.storage == OperandStorage::Plain => call.work,
+        None if shape.layout.storage == OperandStorage::Plain => call.work,
         _ => shape.extent,
     }
 }

@@ -31,7 +31,7 @@ use tileheap::runtime::{Commands, PassCommands, RuntimeError};
 pub enum PassTensor {
     /// The tensor itself, in its layout: an image of its format and extent (`rgba16f`, more than one layer for
     /// image arrays), or a buffer of its size.
-    Itself(ResourceId),
+    InLayout(ResourceId),
     /// A buffer of 32-bit floats in row-major order, which a separate pass moves to or from the tensor.
     Plain(ResourceId),
 }
@@ -48,7 +48,7 @@ pub struct NetworkPassesDesc<'a> {
     /// The elements of each constant, row-major.
     pub values: &'a BTreeMap<TensorId, Vec<f32>>,
     /// Every input and output, except conditions and counters (elements that are not floats), which no kernel reads.
-    pub bound: &'a [(TensorId, PassTensor)],
+    pub bindings: &'a [(TensorId, PassTensor)],
     /// The decisions of loops and branches for every frame, as passes are declared once: each round of a loop has its own passes and
     /// resources, with the round in their names (`lstm/next h [3]`); only one arm of a branch is declared.
     pub decisions: &'a [(NodeId, ControlFlowDecision)],
@@ -76,7 +76,7 @@ pub struct NetworkPassesDesc<'a> {
 ///     graph,
 ///     layouts,
 ///     values: weights,
-///     bound: &[(x, PassTensor::Itself(lit)), (y, PassTensor::Itself(shown))],
+///     bindings: &[(x, PassTensor::InLayout(lit)), (y, PassTensor::InLayout(shown))],
 ///     decisions: &[], // It has no loops.
 ///     kernels: KernelSet::new(),
 /// };

@@ -17,15 +17,15 @@ pub struct PipelineKey {
     /// The kernel.
     pub kernel: String,
     /// The layout of each operand.
-    pub scopes: Vec<OperandLayout>,
+    pub layouts: Vec<OperandLayout>,
     /// True if elements are stored in 16 bits.
     pub half: bool,
-    /// The variant of the kernel's function, a specialization constant.
-    pub way: u32,
+    /// The number of the function that the kernel computes, a specialization constant.
+    pub function: u32,
     /// The activation function applied to each result, a specialization constant.
     pub activation: u32,
     /// Number of invocations of a workgroup along each axis.
-    pub local: [u32; 3],
+    pub local_size: [u32; 3],
 }
 
 /// A kernel that can be dispatched.
@@ -53,7 +53,7 @@ impl Pipeline {
 #[derive(Default)]
 pub(super) struct Pipelines {
     kernels: KernelSet,
-    made: BTreeMap<PipelineKey, Arc<Pipeline>>,
+    by_key: BTreeMap<PipelineKey, Arc<Pipeline>>,
     /// The layouts of sets and pipelines, by the operands' descriptor types.
     layouts: BTreeMap<Vec<vk::DescriptorType>, (vk::DescriptorSetLayout, vk::PipelineLayout)>,
 }
@@ -71,28 +71,28 @@ impl Pipelines {
 
     /// The number of pipelines.
     pub(super) fn len(&self) -> usize {
-        self.made.len()
+        self.by_key.len()
     }
 
     /// The pipeline of a key, created on first use.
     pub(super) fn get(&mut self, device: &Device, key: &PipelineKey) -> Result<Arc<Pipeline>> {
-        if let Some(pipeline) = self.made.get(key) {
+        if let Some(pipeline) = self.by_key.get(key) {
             return Ok(pipeline.clone());
         }
         let kernel = self.kernels.get(&KernelKey {
             name: key.kernel.clone(),
-            storage: key.scopes.iter().map(|scope| scope.storage).collect(),
+            storage: key.layouts.iter().map(|layout| layout.storage).collect(),
             half: key.half,
         })?;
         let (set_layout, layout) = self.layout(device, &kernel)?;
-        let handle = make(device, key, &kernel, layout)?;
+        let handle = create_pipeline(device, key, &kernel, layout)?;
         let pipeline = Arc::new(Pipeline {
             handle,
             layout,
             set_layout,
             kernel,
         });
-        self.made.insert(key.clone(), pipeline.clone());
+        self.by_key.insert(key.clone(), pipeline.clone());
         Ok(pipeline)
     }
 
@@ -145,7 +145,7 @@ impl Pipelines {
     /// # Safety
     /// Nothing is in use on the device.
     pub(super) unsafe fn destroy(&mut self, device: &Device) {
-        for pipeline in std::mem::take(&mut self.made).into_values() {
+        for pipeline in std::mem::take(&mut self.by_key).into_values() {
             // SAFETY: the caller's duty.
             unsafe { device.raw().destroy_pipeline(pipeline.handle, None) };
         }
@@ -158,17 +158,17 @@ impl Pipelines {
     }
 }
 
-fn make(
+fn create_pipeline(
     device: &Device,
     key: &PipelineKey,
     kernel: &Kernel,
     layout: vk::PipelineLayout,
 ) -> Result<vk::Pipeline> {
-    let what = || format!("kernel `{}` of {:?}", key.kernel, key.scopes);
+    let what = || format!("kernel `{}` of {:?}", key.kernel, key.layouts);
     // The constant ids of `tensor.glsl`.
-    let splits = (0..).zip(key.scopes.iter().map(|scope| scope.split));
-    let others = [(4, key.way), (5, key.activation)];
-    let local = (16..).zip(key.local);
+    let splits = (0..).zip(key.layouts.iter().map(|layout| layout.split));
+    let others = [(4, key.function), (5, key.activation)];
+    let local = (16..).zip(key.local_size);
     let constants: Vec<(u32, u32)> = splits.chain(others).chain(local).collect();
     let entry = |(index, &(constant_id, _)): (u32, &(u32, u32))| vk::SpecializationMapEntry {
         constant_id,

@@ -50,9 +50,9 @@ pub(super) struct Recorder<'a> {
     /// The round of each loop that is being recorded, outermost first.
     pub(super) rounds: Vec<u64>,
     /// For each output of a finished loop: the exit, and the round in which it was taken.
-    pub(super) left: BTreeMap<TensorId, (usize, u64)>,
+    pub(super) exits_taken: BTreeMap<TensorId, (usize, u64)>,
     /// For each loop whose round numbers continue from one execution to the next: the number of the next execution's first round.
-    counted: BTreeMap<NodeId, u64>,
+    first_rounds: BTreeMap<NodeId, u64>,
     pub(super) recorded: RecordedCounts,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Recorder<'a> {
         commands: vk::CommandBuffer,
         run: &'a NetworkRun<'a>,
     ) -> Result<Recorder<'a>> {
-        super::external_buffers::check(&network.graph, &network.plan, run.bound)?;
+        super::external_buffers::check(&network.graph, &network.plan, run.bindings)?;
         Ok(Recorder {
             network,
             commands,
@@ -105,8 +105,8 @@ impl<'a> Recorder<'a> {
             tracker: Tracker::default(),
             known: BTreeMap::new(),
             rounds: Vec::new(),
-            left: BTreeMap::new(),
-            counted: BTreeMap::new(),
+            exits_taken: BTreeMap::new(),
+            first_rounds: BTreeMap::new(),
             recorded: RecordedCounts::default(),
         })
     }
@@ -124,7 +124,9 @@ impl<'a> Recorder<'a> {
         }
         self.block(BlockId::ROOT, usize::MAX)?;
         for &output in graph.outputs() {
-            if self.network.plan.tensor(output).backing == Backing::Planned && self.given(output).is_ok() {
+            if self.network.plan.tensor(output).backing == Backing::Planned
+                && self.external_buffer(output).is_ok()
+            {
                 self.move_planned(output, false)?;
             }
         }
@@ -157,9 +159,9 @@ impl<'a> Recorder<'a> {
             decision::rounds(&self.network.graph, node, repeated, self.run.decisions)?;
         let plan = self.network.plan.clone();
         for inner in plan.continued.iter().filter(|inner| inner.within == node) {
-            self.counted.remove(&inner.node);
+            self.first_rounds.remove(&inner.node);
         }
-        let begin = self.counted.get(&node).copied().unwrap_or(0);
+        let begin = self.first_rounds.get(&node).copied().unwrap_or(0);
         self.rounds.push(begin);
         self.copies(node, CopyTime::Enter)?;
         for round in 0..rounds {
@@ -174,10 +176,11 @@ impl<'a> Recorder<'a> {
         self.rounds.pop();
         let graph = self.network.graph.clone();
         let outputs = graph.node(node).outputs.iter();
-        self.left.extend(outputs.map(|&output| (output, (exit, end))));
+        self.exits_taken
+            .extend(outputs.map(|&output| (output, (exit, end))));
         if let Some(continued) = plan.continued.iter().find(|continued| continued.node == node) {
             let more = continued.more.get(exit).copied().unwrap_or(0);
-            self.counted.insert(node, end + more);
+            self.first_rounds.insert(node, end + more);
         }
         Ok(())
     }
@@ -273,7 +276,7 @@ impl<'a> Recorder<'a> {
     fn move_planned(&mut self, tensor: TensorId, inwards: bool) -> Result<()> {
         let graph = self.network.graph.clone();
         let name = &graph.tensor(tensor).name;
-        let given = self.given(tensor)?;
+        let given = self.external_buffer(tensor)?;
         let planned = self.resolve(tensor)?;
         let dims = graph.shape_at(tensor, self.run.symbols)?;
         let plain = LayoutRule::buffer().apply(name, &dims, ElementType::Float32)?;
@@ -316,7 +319,7 @@ impl<'a> Recorder<'a> {
         let (dispatcher, tracker) = (&mut self.network.dispatcher, &mut self.tracker);
         // SAFETY: recording outside of a render pass (the caller's duty); operands are the network's or bound.
         let required = unsafe { dispatcher.record(self.commands, tracker, &dispatch, overwritten) }?;
-        self.recorded.barriers += u32::from(required.barrier);
+        self.recorded.barriers += u32::from(required.needs_barrier);
         self.recorded.transitions += required.transitions.len() as u32;
         self.recorded.dispatches += 1;
         Ok(())

@@ -16,16 +16,16 @@ use tileheap_testkit::tensor::reference::evaluate;
 /// A network planned by the default strategy, with aliasing.
 pub fn network(gpu: &Gpu, graph: &Graph, stored: Stored, carry: CarryRule, values: &Values) -> Network {
     let layouts = rig::layouts(graph, |_| stored);
-    let needs = tileheap_tensor::vulkan::measure_tensors(gpu.tile(), graph, &layouts).expect("measured");
+    let needs = tileheap_tensor::vulkan::measure_tensors(gpu.runtime(), graph, &layouts).expect("measured");
     let options = TensorPlanOptions {
-        granularity: gpu.tile().profile().limits.buffer_image_granularity,
+        granularity: gpu.runtime().profile().limits.buffer_image_granularity,
         carry,
         external: graph.find("go on").into_iter().collect(),
         ..TensorPlanOptions::default()
     };
     let planned = plan(graph, &layouts, &needs, &options).unwrap_or_else(|error| panic!("{error}"));
     let (graph, planned) = (Arc::new(graph.clone()), Arc::new(planned));
-    let made = Network::new(gpu.tile(), &graph, &planned, values, KernelSet::new());
+    let made = Network::new(gpu.runtime(), &graph, &planned, values, KernelSet::new());
     made.unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -115,12 +115,12 @@ fn describe(
         .color(color, LoadOp::DontCare)
         .id();
     let bound = [
-        (x, PassTensor::Itself(color)),
-        (y, PassTensor::Itself(filtered)),
+        (x, PassTensor::InLayout(color)),
+        (y, PassTensor::InLayout(filtered)),
         (flat, PassTensor::Plain(mean)),
     ];
     let desc = rig::passes_of("filter", graph, layouts, values, &bound);
-    let passes = NetworkPasses::declare(gpu.tile(), &mut frame, commands, desc)
+    let passes = NetworkPasses::declare(gpu.runtime(), &mut frame, commands, desc)
         .unwrap_or_else(|error| panic!("{error}"));
     let show = frame
         .render_pass(commands, "show")
@@ -149,7 +149,7 @@ fn describe(
 /// The texels of the image, and the means, of the last of three frames.
 fn render(gpu: &mut Gpu, described: &mut Described) -> (Vec<f32>, Vec<f32>, Vec<Option<MemoryKind>>) {
     let plan = gpu
-        .tile()
+        .runtime()
         .plan(&described.frame, &PlanOptions::default())
         .unwrap_or_else(|error| panic!("{error}"));
     let homes = described
@@ -157,7 +157,10 @@ fn render(gpu: &mut Gpu, described: &mut Described) -> (Vec<f32>, Vec<f32>, Vec<
         .resource_ids()
         .map(|id| plan.memory_of(id))
         .collect();
-    let mut bound = gpu.tile().bind(&plan).unwrap_or_else(|error| panic!("{error}"));
+    let mut bound = gpu
+        .runtime()
+        .bind(&plan)
+        .unwrap_or_else(|error| panic!("{error}"));
     let draw = gpu.fullscreen(bound.target(described.draw), &[], SCENE);
     let sampled = vk::DescriptorType::SAMPLED_IMAGE;
     let show = gpu.fullscreen(bound.target(described.show), &[sampled], SHOW);
@@ -247,7 +250,7 @@ fn a_network_filters_a_renderers_image_in_its_frame() {
         let hot = in_tile_memory(&["filter/wide", "filter/active", "filter/narrow"]);
         // An emulated heap may refuse the images' format: then it holds the buffers.
         let takes_images = in_tile().any(|resource| resource.is_image());
-        match gpu.tile().profile().tile {
+        match gpu.runtime().profile().tile {
             None => assert_eq!(in_tile_memory(&["filter/"]), 0, "{homes:?}"),
             Some(_) if takes_images => assert_eq!(hot, 3, "{homes:?}"),
             Some(_) => assert!(in_tile_memory(&["filter/"]) > 0, "{homes:?}"),

@@ -29,7 +29,7 @@ fn graph() -> (Graph, [TensorId; 4]) {
 
 fn bind(gpu: &Gpu, graph: &Graph, values: &BTreeMap<TensorId, Vec<f32>>) -> tileheap_tensor::Result<Network> {
     let layouts = rig::layouts(graph, |_| Stored::Buffers);
-    let needs = tileheap_tensor::vulkan::measure_tensors(gpu.tile(), graph, &layouts)?;
+    let needs = tileheap_tensor::vulkan::measure_tensors(gpu.runtime(), graph, &layouts)?;
     let options = TensorPlanOptions {
         plan_inputs: false,
         plan_outputs: false,
@@ -37,7 +37,7 @@ fn bind(gpu: &Gpu, graph: &Graph, values: &BTreeMap<TensorId, Vec<f32>>) -> tile
     };
     let plan = Arc::new(plan(graph, &layouts, &needs, &options)?);
     Network::new(
-        gpu.tile(),
+        gpu.runtime(),
         &Arc::new(graph.clone()),
         &plan,
         values,
@@ -59,12 +59,12 @@ fn says(
     gpu: &mut Gpu,
     network: &mut Network,
     symbols: &[u64],
-    bound: &[(TensorId, BoundBuffer)],
+    bindings: &[(TensorId, BoundBuffer)],
 ) -> Option<String> {
     let commands = gpu.primaries(1)[0];
     let run = NetworkRun {
         symbols,
-        bound,
+        bindings,
         decisions: &[],
     };
     // SAFETY: recording; never submitted.
@@ -80,7 +80,7 @@ fn what_is_not_given_or_does_not_fit_is_named() {
     let (graph, [x, w, y, z]) = graph();
     let values = rig::values(&graph, &[8]);
     let mut network = bind(&gpu, &graph, &values).unwrap_or_else(|error| panic!("{error}"));
-    let tile = gpu.tile().clone();
+    let tile = gpu.runtime().clone();
     let host = |bytes| HostBuffer::new(&tile, bytes).expect("a buffer");
     let (a, b, small) = (host(512), host(256), host(64));
     let whole = a.buffer();
@@ -129,7 +129,7 @@ fn a_buffer_of_an_input_that_is_still_read_backs_no_output() {
 fn refused(graph: GraphBuilder, tensors: &[(TensorId, usize)]) -> String {
     let (mut gpu, graph) = (Gpu::new(Capabilities::empty()), graph.build().expect("a graph"));
     let mut network = bind(&gpu, &graph, &BTreeMap::new()).unwrap_or_else(|error| panic!("{error}"));
-    let tile = gpu.tile().clone();
+    let tile = gpu.runtime().clone();
     let hosts = [128, 128].map(|bytes| HostBuffer::new(&tile, bytes).expect("a buffer"));
     let bound = tensors
         .iter()

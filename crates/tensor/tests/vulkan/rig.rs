@@ -68,7 +68,7 @@ pub fn count(graph: &Graph, id: TensorId, symbols: &[u64]) -> u64 {
 
 /// A host-visible buffer for an input or output, filled from `values`.
 pub fn host(gpu: &Gpu, graph: &Graph, id: TensorId, symbols: &[u64], values: &Values) -> HostBuffer {
-    let mut host = HostBuffer::new(gpu.tile(), count(graph, id, symbols) * 4).expect("a buffer");
+    let mut host = HostBuffer::new(gpu.runtime(), count(graph, id, symbols) * 4).expect("a buffer");
     if let Some(values) = values.get(&id) {
         host.write_floats(values);
     }
@@ -115,10 +115,10 @@ pub fn run(
         .clone()
         .map(|&id| host(gpu, &graph, id, symbols, values))
         .collect();
-    let bound: Vec<_> = ids.zip(&hosts).map(|(&id, host)| (id, host.buffer())).collect();
+    let bindings: Vec<_> = ids.zip(&hosts).map(|(&id, host)| (id, host.buffer())).collect();
     let run = NetworkRun {
         symbols,
-        bound: &bound,
+        bindings: &bindings,
         decisions,
     };
     let recorded = submit(gpu, |commands| {
@@ -154,12 +154,12 @@ pub fn run_once(
 
 /// A network for a graph without loops, with nothing aliased.
 fn network(gpu: &Gpu, graph: Graph, layouts: Vec<Layout>, values: &Values) -> Network {
-    let needs = tileheap_tensor::vulkan::measure_tensors(gpu.tile(), &graph, &layouts)
+    let needs = tileheap_tensor::vulkan::measure_tensors(gpu.runtime(), &graph, &layouts)
         .unwrap_or_else(|error| panic!("{error}"));
     let options = TensorPlanOptions {
         strategy: &Offsets(Strategy::Naive),
         in_place: false,
-        granularity: gpu.tile().profile().limits.buffer_image_granularity,
+        granularity: gpu.runtime().profile().limits.buffer_image_granularity,
         ..TensorPlanOptions::default()
     };
     let mut planned = plan(&graph, &layouts, &needs, &options).unwrap_or_else(|error| panic!("{error}"));
@@ -170,7 +170,7 @@ fn network(gpu: &Gpu, graph: Graph, layouts: Vec<Layout>, values: &Values) -> Ne
         }
     }
     let made = Network::new(
-        gpu.tile(),
+        gpu.runtime(),
         &Arc::new(graph),
         &Arc::new(planned),
         values,
@@ -208,14 +208,14 @@ pub fn passes_of<'a>(
     graph: &'a Arc<Graph>,
     layouts: &'a [Layout],
     values: &'a Values,
-    bound: &'a [(TensorId, PassTensor)],
+    bindings: &'a [(TensorId, PassTensor)],
 ) -> NetworkPassesDesc<'a> {
     NetworkPassesDesc {
         name: name.to_owned(),
         graph,
         layouts,
         values,
-        bound,
+        bindings,
         decisions: &[],
         kernels: KernelSet::new(),
     }

@@ -36,7 +36,7 @@ fn run_in_frame(
     values: &BTreeMap<TensorId, Vec<f32>>,
     decisions: &[(NodeId, ControlFlowDecision)],
 ) -> (Vec<Vec<f32>>, Vec<String>) {
-    let tile = gpu.tile().clone();
+    let tile = gpu.runtime().clone();
     let (mut frame, all) = rig::frame("rounds", EXTENT, vk::QueueFlags::COMPUTE);
     let mut hosts: Vec<(TensorId, ResourceId, HostBuffer)> = Vec::new();
     for &id in graph.inputs().iter().chain(graph.outputs()) {
@@ -211,10 +211,10 @@ fn what_was_not_decided_is_named() {
     let (mut frame, commands) = rig::frame("refused", EXTENT, vk::QueueFlags::COMPUTE);
     let image = frame.image("image", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
     let ends = graph.inputs().iter().chain(graph.outputs());
-    let bound: Vec<_> = ends.map(|&id| (id, PassTensor::Itself(image))).collect();
+    let bound: Vec<_> = ends.map(|&id| (id, PassTensor::InLayout(image))).collect();
     let node = named(&graph, "rounds");
     let desc = rig::passes_of("refused", &graph, &layouts, &values, &[]);
-    let refused = NetworkPasses::declare(gpu.tile(), &mut frame, commands, desc);
+    let refused = NetworkPasses::declare(gpu.runtime(), &mut frame, commands, desc);
     assert_says(refused.expect_err("nothing is bound"), &["no buffer is bound"]);
     let missing_exit = [(node, ControlFlowDecision::Rounds { rounds: 2, exit: 1 })];
     for decisions in [&[][..], &missing_exit] {
@@ -222,7 +222,7 @@ fn what_was_not_decided_is_named() {
             decisions,
             ..rig::passes_of("refused", &graph, &layouts, &values, &bound)
         };
-        let refused = NetworkPasses::declare(gpu.tile(), &mut frame, commands, desc)
+        let refused = NetworkPasses::declare(gpu.runtime(), &mut frame, commands, desc)
             .expect_err("it cannot be declared");
         assert_says(refused, &["`rounds`", "number of rounds"]);
     }

@@ -16,9 +16,16 @@ use tileheap_testkit::tensor::{assert_says, noise};
 
 const SHAPE: [u64; 3] = [32, 32, 4];
 
-fn pool(gpu: &Gpu, cap: Bytes, growth: GrowthPolicy) -> ScratchPool {
+fn pool(gpu: &Gpu, max_bytes: Bytes, growth: GrowthPolicy) -> ScratchPool {
     let kernels = KernelSet::new();
-    ScratchPool::new(gpu.tile(), ScratchDesc { cap, growth, kernels })
+    ScratchPool::new(
+        gpu.runtime(),
+        ScratchDesc {
+            max_bytes,
+            growth,
+            kernels,
+        },
+    )
 }
 
 /// `x + 1` in tiles of 4 x 4 vectors, from a buffer or a texture.
@@ -35,7 +42,7 @@ fn add_one<'a>(operands: &'a [ScratchOperand<'a>]) -> KernelCall<'a> {
 #[test]
 fn add_one_through_every_scope_in_textures_that_are_recycled() {
     let mut gpu = Gpu::new(Capabilities::empty());
-    let tile = gpu.tile().clone();
+    let tile = gpu.runtime().clone();
     let mut pool = pool(&gpu, Bytes::mib(1), GrowthPolicy::LeastArea);
     let elements = noise(3, 32 * 32 * 4);
     let mut x = HostBuffer::new(&tile, 32 * 32 * 16).expect("a buffer");
@@ -50,10 +57,10 @@ fn add_one_through_every_scope_in_textures_that_are_recycled() {
             let staged = pool
                 .allocate(&SHAPE, ElementType::Float32, *scope)
                 .expect("allocated");
-            let given = |host: &HostBuffer, filled| ScratchOperand::Buffer {
+            let given = |host: &HostBuffer, has_contents| ScratchOperand::Buffer {
                 buffer: host.buffer(),
                 shape: &SHAPE,
-                filled,
+                has_contents,
             };
             let copy = [given(&x, true), ScratchOperand::Scratch(&staged)];
             let copy = KernelCall {
@@ -102,10 +109,10 @@ fn textures_are_recycled_in_program_order_grown_by_the_rule_and_capped() {
     let third = allocate(&mut pool, [32, 60]).expect("recycled");
     assert_eq!(pool.len(), 2);
     pool.free(third);
-    let before = pool.held();
+    let before = pool.held_bytes();
     let fourth = allocate(&mut pool, [64, 80]).expect("grown");
     assert_eq!(pool.len(), 2);
-    assert!(pool.held() > before);
+    assert!(pool.held_bytes() > before);
     // SAFETY: nothing was recorded.
     unsafe { pool.trim() };
     assert_eq!(pool.len(), 2);

@@ -27,7 +27,7 @@ pub struct Config {
     /// Alignment of images in ordinary memory; their sizes are multiples of it.
     pub image_alignment: u64,
     /// Bytes that a created image needs beyond the requirements reported before its creation.
-    pub grows_when_created: u64,
+    pub extra_bytes_when_created: u64,
     /// True if images require dedicated allocations.
     pub dedicated_images: bool,
     /// Formats that no image supports.
@@ -66,7 +66,7 @@ pub struct Tile {
 
 impl Tile {
     /// Meets all requirements; the heap has the properties reported for an Adreno 830.
-    pub fn whole() -> Tile {
+    pub fn supported() -> Tile {
         Tile {
             extension: true,
             feature: true,
@@ -93,7 +93,7 @@ impl Tile {
             command: false,
             requirements: false,
             size: 0,
-            ..Tile::whole()
+            ..Tile::supported()
         }
     }
 
@@ -113,13 +113,13 @@ impl Config {
             api_version: vk::API_VERSION_1_3,
             extensions: Vec::new(),
             features: Capabilities::all() - Capabilities::TILE_MEMORY,
-            tile: Tile::whole(),
+            tile: Tile::supported(),
             lazy: false,
             buffer_image_granularity: 1,
             heap_size: 4 << 30,
             largest_allocation: None,
             image_alignment: 4096,
-            grows_when_created: 0,
+            extra_bytes_when_created: 0,
             dedicated_images: false,
             refused_formats: Vec::new(),
             asynchronous: false,
@@ -150,14 +150,14 @@ impl Config {
     }
 
     /// The features that the driver reports.
-    pub(super) fn offered(&self) -> Capabilities {
+    pub(super) fn offered_features(&self) -> Capabilities {
         let mut offered = self.features;
         offered.set(Capabilities::TILE_MEMORY, self.tile.feature);
         offered
     }
 
     /// Every device extension that the driver lists.
-    pub(super) fn listed(&self) -> Vec<&'static CStr> {
+    pub(super) fn listed_extensions(&self) -> Vec<&'static CStr> {
         let tile = self.tile.extension.then_some(tile_memory_heap::NAME);
         self.extensions.iter().copied().chain(tile).collect()
     }

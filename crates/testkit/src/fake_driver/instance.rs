@@ -151,7 +151,7 @@ entry_points! {
     }
 
     Since::Instance => vk::PFN_vkGetPhysicalDeviceFeatures2(device, out) |call| {
-        let offered = call.driver.config.offered();
+        let offered = call.driver.config.offered_features();
         let out = given!(mut out);
         out.features = features();
         macro_rules! report {
@@ -215,7 +215,7 @@ entry_points! {
 
     Since::Instance => vk::PFN_vkEnumerateDeviceExtensionProperties(device, _, count, out) |call may fail| {
         let listed: Vec<vk::ExtensionProperties> =
-            call.driver.config.listed().into_iter().map(extension).collect();
+            call.driver.config.listed_extensions().into_iter().map(extension).collect();
         fill!(&listed, count, out)
     }
 
@@ -223,8 +223,8 @@ entry_points! {
         let config = &call.driver.config;
         let info = given!(info);
         // SAFETY: Valid usage: the chain is valid.
-        let enabled = unsafe { asked_for(info) };
-        let listed = config.listed();
+        let enabled = unsafe { requested_features(info) };
+        let listed = config.listed_extensions();
         if enabled
             .extensions
             .iter()
@@ -232,7 +232,7 @@ entry_points! {
         {
             return call.refuse(vk::Result::ERROR_EXTENSION_NOT_PRESENT);
         }
-        if !config.offered().contains(enabled.features) {
+        if !config.offered_features().contains(enabled.features) {
             return call.refuse(vk::Result::ERROR_FEATURE_NOT_PRESENT);
         }
         // A physical device is not a parent: it cannot be destroyed.
@@ -342,7 +342,7 @@ fn image_format(config: &Config, asked: &ImageFacts) -> Result<vk::ImageFormatPr
 ///
 /// # Safety
 /// The chain of `info` is valid.
-unsafe fn asked_for(info: &vk::DeviceCreateInfo<'_>) -> Enabled {
+unsafe fn requested_features(info: &vk::DeviceCreateInfo<'_>) -> Enabled {
     let mut enabled = Enabled::default();
     macro_rules! read {
         ($($structure:ty: $bit:ident => $capability:ident;)*) => {$(

@@ -139,7 +139,7 @@ pub enum Command {
 
 /// The resource that a barrier applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Touched {
+pub enum BarrierTarget {
     Memory,
     Buffer(vk::Buffer),
     Image(vk::Image),
@@ -148,7 +148,7 @@ pub enum Touched {
 /// A barrier; those of `vkCmdPipelineBarrier` converted to 64-bit flags (common bits have the same values).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Barrier {
-    pub touched: Touched,
+    pub target: BarrierTarget,
     pub src_stages: vk::PipelineStageFlags2,
     pub src_access: vk::AccessFlags2,
     pub dst_stages: vk::PipelineStageFlags2,

@@ -14,7 +14,7 @@ use super::state::Entered;
 
 /// The requirements of a resource, in ordinary and in tile memory.
 #[derive(Clone, Copy, Default)]
-struct Needs {
+struct ResourceRequirements {
     ordinary: vk::MemoryRequirements,
     /// Size and alignment in tile memory; both are 0 if the resource cannot be placed there.
     tile: (u64, u64),
@@ -65,7 +65,7 @@ fn types(config: &Config, lazy: bool) -> u32 {
         .fold(0, |bits, (index, _)| bits | 1 << index)
 }
 
-fn tile_needs(config: &Config, there: bool, size: u64) -> (u64, u64) {
+fn tile_requirements(config: &Config, there: bool, size: u64) -> (u64, u64) {
     let alignment = config.tile.alignment;
     if there && config.tile.requirements {
         (size.next_multiple_of(alignment), alignment)
@@ -74,7 +74,7 @@ fn tile_needs(config: &Config, there: bool, size: u64) -> (u64, u64) {
     }
 }
 
-fn image_needs(config: &Config, image: &ImageFacts, created: bool) -> Needs {
+fn image_requirements(config: &Config, image: &ImageFacts, created: bool) -> ResourceRequirements {
     let bytes = tileheap::format::texel_block(image.format).map_or(4, |block| u64::from(block.bytes));
     let mut texels = 0;
     for mip in 0..image.mips {
@@ -83,8 +83,12 @@ fn image_needs(config: &Config, image: &ImageFacts, created: bool) -> Needs {
     }
     let size = texels * bytes * u64::from(image.layers) * u64::from(image.samples);
     let size = if image.compressed { size / 2 } else { size };
-    let grown = if created { config.grows_when_created } else { 0 };
-    Needs {
+    let grown = if created {
+        config.extra_bytes_when_created
+    } else {
+        0
+    };
+    ResourceRequirements {
         ordinary: vk::MemoryRequirements {
             size: (size + grown).next_multiple_of(config.image_alignment),
             alignment: config.image_alignment,
@@ -93,25 +97,25 @@ fn image_needs(config: &Config, image: &ImageFacts, created: bool) -> Needs {
                 image.usage.contains(vk::ImageUsageFlags::TRANSIENT_ATTACHMENT),
             ),
         },
-        tile: tile_needs(config, tile_can_hold_image(image), size),
+        tile: tile_requirements(config, tile_can_hold_image(image), size),
         dedicated: config.dedicated_images,
     }
 }
 
-fn buffer_needs(config: &Config, buffer: &BufferFacts) -> Needs {
-    Needs {
+fn buffer_requirements(config: &Config, buffer: &BufferFacts) -> ResourceRequirements {
+    ResourceRequirements {
         ordinary: vk::MemoryRequirements {
             size: buffer.size.next_multiple_of(256),
             alignment: 256,
             memory_type_bits: types(config, false),
         },
-        tile: tile_needs(config, tile_can_hold_buffer(config, buffer), buffer.size),
+        tile: tile_requirements(config, tile_can_hold_buffer(config, buffer), buffer.size),
         dedicated: false,
     }
 }
 
 /// Writes `needs` to a structure and to the structures chained to it.
-fn answer(needs: Needs, out: &mut vk::MemoryRequirements2<'_>) {
+fn write_requirements(needs: ResourceRequirements, out: &mut vk::MemoryRequirements2<'_>) {
     out.memory_requirements = needs.ordinary;
     if let Some(tile) = chained!(mut out.p_next => ffi::TileMemoryRequirementsQCOM<'_>) {
         (tile.size, tile.alignment) = needs.tile;
@@ -151,50 +155,50 @@ pub(super) fn buffer_facts(info: &vk::BufferCreateInfo<'_>) -> BufferFacts {
     }
 }
 
-fn needs_of_image(call: &mut Entered, image: vk::Image) -> Needs {
+fn requirements_of_image(call: &mut Entered, image: vk::Image) -> ResourceRequirements {
     call.expect(image);
     let config = &call.driver.config;
     call.image(image)
-        .map(|facts| image_needs(config, facts, true))
+        .map(|facts| image_requirements(config, facts, true))
         .unwrap_or_default()
 }
 
-fn needs_of_buffer(call: &mut Entered, buffer: vk::Buffer) -> Needs {
+fn requirements_of_buffer(call: &mut Entered, buffer: vk::Buffer) -> ResourceRequirements {
     call.expect(buffer);
     let config = &call.driver.config;
     call.buffer(buffer)
-        .map(|facts| buffer_needs(config, facts))
+        .map(|facts| buffer_requirements(config, facts))
         .unwrap_or_default()
 }
 
 entry_points! {
     look_up:
     V1_0 => vk::PFN_vkGetImageMemoryRequirements(device, image, out) |call| {
-        store!(out, needs_of_image(&mut call, image).ordinary);
+        store!(out, requirements_of_image(&mut call, image).ordinary);
     }
 
     V1_0 => vk::PFN_vkGetBufferMemoryRequirements(device, buffer, out) |call| {
-        store!(out, needs_of_buffer(&mut call, buffer).ordinary);
+        store!(out, requirements_of_buffer(&mut call, buffer).ordinary);
     }
 
     V1_1 => vk::PFN_vkGetImageMemoryRequirements2(device, info, out) |call| {
-        let needs = needs_of_image(&mut call, given!(info).image);
-        answer(needs, given!(mut out));
+        let needs = requirements_of_image(&mut call, given!(info).image);
+        write_requirements(needs, given!(mut out));
     }
 
     V1_1 => vk::PFN_vkGetBufferMemoryRequirements2(device, info, out) |call| {
-        let needs = needs_of_buffer(&mut call, given!(info).buffer);
-        answer(needs, given!(mut out));
+        let needs = requirements_of_buffer(&mut call, given!(info).buffer);
+        write_requirements(needs, given!(mut out));
     }
 
     V1_3 => vk::PFN_vkGetDeviceImageMemoryRequirements(device, info, out) |call| {
         let facts = image_facts(given!(given!(info).p_create_info));
-        answer(image_needs(&call.driver.config, &facts, false), given!(mut out));
+        write_requirements(image_requirements(&call.driver.config, &facts, false), given!(mut out));
     }
 
     V1_3 => vk::PFN_vkGetDeviceBufferMemoryRequirements(device, info, out) |call| {
         let facts = buffer_facts(given!(given!(info).p_create_info));
-        answer(buffer_needs(&call.driver.config, &facts), given!(mut out));
+        write_requirements(buffer_requirements(&call.driver.config, &facts), given!(mut out));
     }
 
     V1_0 => vk::PFN_vkAllocateMemory(device, info, _, out) |call may fail| {
@@ -326,8 +330,12 @@ fn bind(call: &mut Entered, object: Object, memory: vk::DeviceMemory, offset: u6
     let (size_of, memory_type, tile) = (facts.size, facts.memory_type, facts.tile);
     let (imported, exported) = (facts.imported, facts.exported);
     let (needs, bound, external) = match call.objects.get(&object.handle).map(|record| &record.detail) {
-        Some(Detail::Image(facts)) => (image_needs(config, facts, true), facts.bound, facts.external),
-        Some(Detail::Buffer(facts)) => (buffer_needs(config, facts), facts.bound, facts.external),
+        Some(Detail::Image(facts)) => (
+            image_requirements(config, facts, true),
+            facts.bound,
+            facts.external,
+        ),
+        Some(Detail::Buffer(facts)) => (buffer_requirements(config, facts), facts.bound, facts.external),
         _ => return,
     };
     if bound.is_some() {

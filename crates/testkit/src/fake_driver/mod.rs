@@ -36,7 +36,8 @@ use ash::vk;
 
 pub use config::{Config, Tile};
 pub use journal::{
-    Attachment, Barrier, Call, Command, DepthResolve, Object, Reference, SubmittedBatch, Subpass, Touched,
+    Attachment, Barrier, BarrierTarget, Call, Command, DepthResolve, Object, Reference, SubmittedBatch,
+    Subpass,
 };
 pub use state::{CallHook, Inside, inside};
 
@@ -126,9 +127,9 @@ impl FakeDriver {
 
     /// Runs calls of the test itself: they neither fail nor count as fallible.
     pub fn without_failures<R>(&self, calls: impl FnOnce() -> R) -> R {
-        self.driver.lock().exempt = true;
+        self.driver.lock().is_exempt = true;
         let result = calls();
-        self.driver.lock().exempt = false;
+        self.driver.lock().is_exempt = false;
         result
     }
 
@@ -144,7 +145,7 @@ impl FakeDriver {
 
     /// From now on, reports submissions, waits and queries of progress as violations.
     pub fn forbid_waits(&self) {
-        self.driver.lock().over = true;
+        self.driver.lock().forbids_waits = true;
     }
 
     /// From now on, calls `hook` at the start of each `vkCreate*`, `vkAllocate*` and `vkWait*`, while the driver is not locked: other threads can call

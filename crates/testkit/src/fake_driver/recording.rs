@@ -8,7 +8,7 @@ use tileheap_layer::dependencies::{Dependency, DependencyMemory, from_v1, from_v
 use tileheap_layer::{array, chained, given, text};
 
 use super::entry::{DEBUG_UTILS, Since, V1_0, V1_3, entry_points};
-use super::journal::{Barrier, Call, Command, Object, Touched};
+use super::journal::{Barrier, BarrierTarget, Call, Command, Object};
 use super::records::{Detail, Recording, Stage, pass_tiles};
 use super::state::Entered;
 
@@ -228,17 +228,17 @@ fn expect_tile(call: &mut Entered, memory: vk::DeviceMemory) {
 /// The barrier of a dependency; `None` if it only orders execution.
 fn barrier(one: Dependency) -> Option<Barrier> {
     let undefined = vk::ImageLayout::UNDEFINED;
-    let (touched, old_layout, new_layout) = match one.memory {
+    let (target, old_layout, new_layout) = match one.memory {
         DependencyMemory::None => return None,
-        DependencyMemory::All => (Touched::Memory, undefined, undefined),
-        DependencyMemory::Buffer(buffer, ..) => (Touched::Buffer(buffer), undefined, undefined),
-        DependencyMemory::Image(image, _, old, new) => (Touched::Image(image), old, new),
+        DependencyMemory::All => (BarrierTarget::Memory, undefined, undefined),
+        DependencyMemory::Buffer(buffer, ..) => (BarrierTarget::Buffer(buffer), undefined, undefined),
+        DependencyMemory::Image(image, _, old, new) => (BarrierTarget::Image(image), old, new),
     };
     Some(Barrier {
-        touched,
-        src_stages: one.src,
+        target,
+        src_stages: one.src_stages,
         src_access: one.src_access,
-        dst_stages: one.dst,
+        dst_stages: one.dst_stages,
         dst_access: one.dst_access,
         old_layout,
         new_layout,
@@ -253,10 +253,10 @@ fn barriers(
     barriers: Vec<Barrier>,
 ) {
     let objects: Vec<Object> = (barriers.iter())
-        .filter_map(|barrier| match barrier.touched {
-            Touched::Memory => None,
-            Touched::Buffer(buffer) => Some(Object::of(buffer)),
-            Touched::Image(image) => Some(Object::of(image)),
+        .filter_map(|barrier| match barrier.target {
+            BarrierTarget::Memory => None,
+            BarrierTarget::Buffer(buffer) => Some(Object::of(buffer)),
+            BarrierTarget::Image(image) => Some(Object::of(image)),
         })
         .collect();
     let command = Command::Barriers {

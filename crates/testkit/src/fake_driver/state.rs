@@ -41,13 +41,13 @@ pub(super) struct State {
     /// Budget and usage of the device-local heap, as the driver reports them.
     pub(super) heap_use: (u64, u64),
     /// True while calls neither fail nor count.
-    pub(super) exempt: bool,
+    pub(super) is_exempt: bool,
     /// True after a call has failed with `ERROR_DEVICE_LOST`: from then on, all submissions and waits fail.
     pub(super) lost: bool,
     /// The types of the structures chained in calls that create or allocate.
     pub(super) chains: Vec<(&'static str, Vec<vk::StructureType>)>,
     /// True if submissions, waits and queries of progress are violations.
-    pub(super) over: bool,
+    pub(super) forbids_waits: bool,
     pub(super) call_hook: Option<CallHook>,
 }
 
@@ -175,7 +175,7 @@ pub(super) fn enter_current(function: &'static str) -> Entered {
 impl Entered {
     /// The error with which this call is set to fail, if any.
     pub(super) fn fails(&mut self) -> Option<vk::Result> {
-        if self.exempt {
+        if self.is_exempt {
             return None;
         }
         let function = self.function;
@@ -200,7 +200,7 @@ impl Entered {
 
     /// Like [`fails`](Self::fails), for submissions and waits: they also fail on a lost device.
     pub(super) fn fails_or_lost(&mut self) -> Option<vk::Result> {
-        if self.over {
+        if self.forbids_waits {
             self.violation("called although the device is known to be lost");
         }
         let failed = self.fails();
@@ -323,18 +323,18 @@ impl Entered {
         for (child, kind) in children {
             let built_in = matches!(kind, vk::ObjectType::QUEUE | vk::ObjectType::PHYSICAL_DEVICE);
             if pooled || built_in {
-                self.bury(child);
+                self.remove_object(child);
             } else {
                 // VUID-vkDestroyDevice-device-05137, VUID-vkDestroyInstance-instance-00629.
                 self.violation(format_args!("{kind:?} {child:#x} is still alive"));
             }
         }
-        self.bury(raw);
+        self.remove_object(raw);
         let (function, object) = (self.function, Object::of(handle));
         self.journal.push(Call::Destroy { function, object });
     }
 
-    fn bury(&mut self, handle: u64) {
+    fn remove_object(&mut self, handle: u64) {
         if let Some(record) = self.objects.get_mut(&handle) {
             record.alive = false;
             // Mapped bytes are freed, other details stay: command buffers may still name the object.

@@ -81,7 +81,7 @@ pub(super) unsafe extern "system" fn vkGetInstanceProcAddr(
     let there = match since {
         Since::InstanceExtension(extension) => instance_has(&call, instance.as_raw(), extension),
         Since::Core(version) => version <= call.driver.config.api_version,
-        Since::Extension(extension) => call.driver.config.listed().contains(&extension),
+        Since::Extension(extension) => call.driver.config.listed_extensions().contains(&extension),
         Since::Global | Since::Instance => true,
     };
     there.then_some(pointer)

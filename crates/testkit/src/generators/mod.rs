@@ -14,4 +14,4 @@ pub use families::{FAMILIES, Family, Sample};
 #[cfg(feature = "pack")]
 pub use perfect::{PerfectDesc, perfect};
 #[cfg(feature = "pack")]
-pub use random::{Kind, every_kind, sixteen_items};
+pub use random::{ProblemKind, every_kind, sixteen_items};

@@ -26,7 +26,7 @@ pub(super) struct Arena {
     /// Number of evictions of active keys, and of requests while the arena had no blocks, since the last update.
     pub(super) boiled: u32,
     /// The value of [`boiled`](Arena::boiled) at the last update.
-    pub(super) wanting: u32,
+    pub(super) boiled_at_update: u32,
     pub(super) recent: Temperature,
     /// The side for new textures: the cooler one.
     pub(super) side: ArenaSide,
@@ -46,7 +46,7 @@ impl Arena {
     }
 
     /// Grows the tables for `usable` bytes of memory.
-    pub(super) fn reach(&mut self, usable: u64) {
+    pub(super) fn grow_tables(&mut self, usable: u64) {
         let capacity = usable / self.block + 1;
         if capacity as usize <= self.owner.len() {
             return;

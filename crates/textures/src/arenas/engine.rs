@@ -115,7 +115,7 @@ impl Engine {
         let reached = key as usize + 1;
         if self.states.len() < reached {
             self.states.resize(reached, ABSENT);
-            self.links.reach(reached);
+            self.links.grow(reached);
         }
         let there = &mut self.arenas[arena];
         if there.is_empty() {
@@ -206,7 +206,7 @@ impl Engine {
             };
             let bonus = Temperature(self.desc.bonus.0.saturating_mul(u64::from(arena.boiled)));
             arena.recent = arena.recent.recent((occupied + bonus).min(self.desc.ceiling));
-            arena.wanting = arena.boiled;
+            arena.boiled_at_update = arena.boiled;
             arena.boiled = 0;
         }
     }

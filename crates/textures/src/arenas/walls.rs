@@ -86,7 +86,7 @@ impl Engine {
                 self.vacate(index, ArenaSide::Right, EvictionReason::Budget, journal);
             }
         }
-        self.arenas.iter_mut().for_each(|arena| arena.reach(end));
+        self.arenas.iter_mut().for_each(|arena| arena.grow_tables(end));
         let before = self.end_left_of(last);
         let largest = &mut self.arenas[last];
         if largest.is_empty() {
@@ -220,7 +220,7 @@ impl Engine {
             return;
         }
         let arena = &self.arenas[index];
-        let blocks = u64::from(arena.count().max(arena.wanting));
+        let blocks = u64::from(arena.count().max(arena.boiled_at_update));
         let degrees = u128::from(recent.0 - mean.0);
         let stride = u128::from(blocks) * degrees * u128::from(self.desc.stride)
             / (1000 * u128::from(Temperature::ONE.0));

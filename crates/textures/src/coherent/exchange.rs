@@ -10,9 +10,9 @@ impl Coherent {
     /// [`accepted_cost`](super::CoherentDesc::accepted_cost), and the textures to evict, with few bytes in excess.
     pub(super) fn choose_swap(&mut self) {
         let mut swap = std::mem::take(&mut self.swap);
-        (swap.wanted, swap.is_reserved) = (None, false);
+        (swap.incoming, swap.is_reserved) = (None, false);
         for &(size, key) in &swap.missing[..swap.count] {
-            let short = size.saturating_sub(self.heap.free());
+            let short = size.saturating_sub(self.heap.free_bytes());
             if short == 0 || self.states[key as usize].node != NONE {
                 continue;
             }
@@ -28,7 +28,7 @@ impl Coherent {
             let accepted = self.desc.accepted_cost.min(1023);
             let is_worth = |cost: u64| u128::from(cost) * 1024 <= u128::from(size) * u128::from(accepted);
             if cost.is_some_and(is_worth) {
-                swap.wanted = Some((key, size));
+                swap.incoming = Some((key, size));
                 break;
             }
         }
@@ -38,7 +38,7 @@ impl Coherent {
 
     /// At the first request of a frame, evicts the textures that the end of the last frame chose for exchange.
     pub(super) fn begin_swap(&mut self, journal: &mut Journal) {
-        if self.swap.wanted.is_none() || self.swap.is_reserved {
+        if self.swap.incoming.is_none() || self.swap.is_reserved {
             return;
         }
         self.swap.is_reserved = true;

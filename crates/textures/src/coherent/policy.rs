@@ -68,7 +68,7 @@ impl Policy for Coherent {
         self.begin_swap(journal);
         let again = self.note_request(key as usize);
         let state = &mut self.states[key as usize];
-        (state.wanted, state.wanted_level, state.wanted_texels) = (size, request.level, request.size.0);
+        (state.wanted_block, state.wanted_level, state.wanted_texels) = (size, request.level, request.size.0);
         let (mut kept, state) = (0, *state);
         if state.node != NONE {
             if state.level >= request.level {
@@ -79,11 +79,15 @@ impl Policy for Coherent {
                 };
             }
             self.evict(key, EvictionReason::Upgraded, journal);
-            kept = if self.desc.keeps_levels { state.held } else { 0 };
+            kept = if self.desc.keeps_levels {
+                state.resident_texels
+            } else {
+                0
+            };
         }
         self.swap.requested(key);
         let reserved = self.swap.reserved_from(key);
-        let has_room = self.heap.free() >= size + reserved;
+        let has_room = self.heap.free_bytes() >= size + reserved;
         let node = self.heap.best_fit(size).filter(|_| has_room).or_else(|| {
             let value = size * self.coherence.max(512);
             let most = match again {
@@ -104,10 +108,10 @@ impl Policy for Coherent {
                     true => (size + slack, 0),
                     false => (u64::MAX, most),
                 };
-                let free = self.heap.free();
+                let free = self.heap.free_bytes();
                 if free >= end || !self.make_room(free + size / 4 + 1, most, own_value, journal) {
                     let heap = self.desc.relocates.then_some(&mut self.heap)?;
-                    return Some(heap.gather(size, limit, journal));
+                    return Some(heap.compact_to_fit(size, limit, journal));
                 }
             }
         });
@@ -119,7 +123,7 @@ impl Policy for Coherent {
         };
         self.heap.take(node, size, key);
         let state = &mut self.states[key as usize];
-        (state.node, state.level, state.held) = (node, request.level, request.size.0);
+        (state.node, state.level, state.resident_texels) = (node, request.level, request.size.0);
         self.links.push_back(&mut self.recency, key);
         if self.first_now == NONE {
             self.first_now = key;
@@ -139,7 +143,7 @@ impl Policy for Coherent {
     fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<()> {
         let end = self.limits.usable(budget)?.0;
         self.swap.cancel();
-        while let Some(key) = self.heap.past(end) {
+        while let Some(key) = self.heap.owner_past(end) {
             self.evict(key, EvictionReason::Budget, journal);
         }
         self.heap.set_end(end);
@@ -147,16 +151,16 @@ impl Policy for Coherent {
     }
 
     fn end_frame(&mut self, _journal: &mut Journal) {
-        if let Some(observed) = (self.returned * 1024).checked_div(self.before) {
+        if let Some(observed) = (self.returned * 1024).checked_div(self.last_requested) {
             self.coherence = (3 * self.coherence + observed) / 4;
         }
         self.choose_swap();
         self.absences.end_frame(self.frame);
-        self.before = self.requested;
-        (self.requested, self.returned, self.passed, self.ahead) = (0, 0, 0, 0);
+        self.last_requested = self.requested;
+        (self.requested, self.returned, self.passed, self.requested_ahead) = (0, 0, 0, 0);
         self.disorder -= self.disorder / DECAY;
-        self.came.clear();
-        self.came.resize(self.before as usize, false);
+        self.requested_again.clear();
+        self.requested_again.resize(self.last_requested as usize, false);
         self.first_now = NONE;
         self.frame += 1;
     }

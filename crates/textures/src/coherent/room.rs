@@ -8,9 +8,9 @@ use crate::list::NONE;
 use crate::units::Bytes;
 
 /// Maximum number of textures of the last frame that are evicted for one missing texture.
-const DUE: usize = 16;
+const MAX_DUE: usize = 16;
 /// Maximum number of stale textures that are compared.
-const CANDIDATES: usize = 64;
+const MAX_CANDIDATES: usize = 64;
 
 impl Coherent {
     /// Evicts and shrinks textures until at least `size` bytes are free in total; returns false without changes if that costs more than
@@ -20,7 +20,7 @@ impl Coherent {
     /// finer than the last requested one; then textures that this frame is expected to request last.
     pub(super) fn make_room(&mut self, size: u64, most: u64, own_value: u64, journal: &mut Journal) -> bool {
         let (mut candidates, rest) = self.stale_candidates();
-        let (mut free, mut chosen) = (self.heap.free(), 0);
+        let (mut free, mut chosen) = (self.heap.free_bytes(), 0);
         let (by_value, all) = (self.duels.by_value(), &candidates.0[..candidates.1]);
         let (oldest, worst) = (all.first().copied(), all.iter().min().copied());
         while free < size && chosen < candidates.1 {
@@ -55,11 +55,11 @@ impl Coherent {
             }
             if !self.is_stale(over) {
                 let state = &self.states[over as usize];
-                free += self.heap.at(state.node).size - state.wanted;
+                free += self.heap.at(state.node).size - state.wanted_block;
             }
             over = self.oversized_links.previous(over);
         }
-        let mut due = [NONE; DUE];
+        let mut due = [NONE; MAX_DUE];
         if free < size && !self.choose_due(size - free, most, &mut due) {
             return false;
         }
@@ -79,7 +79,7 @@ impl Coherent {
         for key in chosen.chain(due.into_iter().filter(|&key| key != NONE)) {
             self.evict(key, EvictionReason::Replaced, journal);
         }
-        while self.heap.free() < size {
+        while self.heap.free_bytes() < size {
             let mut key = self.oversized.last;
             while self.is_stale(key) {
                 key = self.oversized_links.previous(key);
@@ -90,9 +90,9 @@ impl Coherent {
     }
 
     /// The least recently used textures that are stale, with their values, and their number; also the first texture after them.
-    fn stale_candidates(&self) -> (([(u64, u32); CANDIDATES], usize), u32) {
-        let (mut found, mut count) = ([(0, NONE); CANDIDATES], 0);
-        let most = (self.desc.candidates as usize).min(CANDIDATES);
+    fn stale_candidates(&self) -> (([(u64, u32); MAX_CANDIDATES], usize), u32) {
+        let (mut found, mut count) = ([(0, NONE); MAX_CANDIDATES], 0);
+        let most = (self.desc.candidates as usize).min(MAX_CANDIDATES);
         let mut rest = self.recency.first;
         while count < most && rest != NONE && self.is_stale(rest) {
             found[count] = (self.value(rest), rest);
@@ -104,7 +104,7 @@ impl Coherent {
 
     /// Selects textures that this frame is expected to request last, until they free `size` bytes; returns false if a bounded search finds no
     /// selection that costs at most `most`.
-    pub(super) fn choose_due(&self, size: u64, most: u64, due: &mut [u32; DUE]) -> bool {
+    pub(super) fn choose_due(&self, size: u64, most: u64, due: &mut [u32; MAX_DUE]) -> bool {
         let likely = self.likely();
         let mut key = match self.first_now {
             NONE => self.recency.last,
@@ -116,21 +116,21 @@ impl Coherent {
                 return false;
             }
             let state = &self.states[key as usize];
-            let own = state.wanted * likely;
+            let own = state.wanted_block * likely;
             if cost + own <= most {
                 due[count] = key;
                 count += 1;
                 cost += own;
                 // Its excess levels are already counted.
                 freed += if state.is_oversized {
-                    state.wanted
+                    state.wanted_block
                 } else {
                     self.heap.at(state.node).size
                 };
                 if freed >= size {
                     return true;
                 }
-                if count == DUE {
+                if count == MAX_DUE {
                     return false;
                 }
             }
@@ -144,17 +144,17 @@ impl Coherent {
         self.set_oversized(key, false);
         let state = &mut self.states[key as usize];
         state.level = state.wanted_level;
-        state.held = state.wanted_texels;
+        state.resident_texels = state.wanted_texels;
         let &HeapNode { offset, size, .. } = self.heap.at(state.node);
-        if state.wanted < size {
-            self.heap.shrink(state.node, state.wanted);
+        if state.wanted_block < size {
+            self.heap.shrink(state.node, state.wanted_block);
         }
         journal.push(CacheEvent::Shrink {
             texture: TextureId(key),
             level: state.level,
             offset: Bytes(offset),
             from: Bytes(size),
-            block: Bytes(state.wanted),
+            block: Bytes(state.wanted_block),
         });
     }
 }

@@ -24,10 +24,10 @@ pub(super) struct TextureState {
     pub(super) place: u32,
     /// The last requested level, and the size of the texture at that level in bytes, rounded up to units.
     pub(super) wanted_level: Level,
-    pub(super) wanted: u64,
+    pub(super) wanted_block: u64,
     /// Bytes before rounding: of the texture at that level, and of its resident levels.
     pub(super) wanted_texels: u64,
-    pub(super) held: u64,
+    pub(super) resident_texels: u64,
     /// True if the texture is resident at a finer level than `wanted_level`.
     pub(super) is_oversized: bool,
     /// Number of times that the texture returned after an absence, and the average of this number for textures of the same ages, in 1024ths.
@@ -43,9 +43,9 @@ pub(super) const NEVER: TextureState = TextureState {
     requested: 0,
     place: 0,
     wanted_level: Level(0),
-    wanted: 0,
+    wanted_block: 0,
     wanted_texels: 0,
-    held: 0,
+    resident_texels: 0,
     is_oversized: false,
     returns: 0,
     expected: 0,
@@ -74,7 +74,7 @@ pub struct Coherent {
     pub(super) first_now: u32,
     pub(super) frame: u32,
     /// Number of textures that the last frame requested.
-    pub(super) before: u64,
+    pub(super) last_requested: u64,
     /// Number of textures that this frame has requested.
     pub(super) requested: u64,
     /// Number of textures that both frames have requested.
@@ -82,8 +82,8 @@ pub struct Coherent {
     /// The position in the last frame before which textures are overdue if this frame has not requested them.
     pub(super) passed: u64,
     /// For each texture of the last frame, by position, true if this frame requested it; and the number of those at `passed` or later.
-    pub(super) came: Vec<bool>,
-    pub(super) ahead: u64,
+    pub(super) requested_again: Vec<bool>,
+    pub(super) requested_ahead: u64,
     /// The number of textures after `passed` that may be requested before the next texture counts as overdue, in 1024ths; increases whenever an
     /// overdue texture is requested.
     pub(super) disorder: u64,
@@ -112,12 +112,12 @@ impl Coherent {
             oversized: List::default(),
             first_now: NONE,
             frame: 2,
-            before: 0,
+            last_requested: 0,
             requested: 0,
             returned: 0,
             passed: 0,
-            came: Vec::new(),
-            ahead: 0,
+            requested_again: Vec::new(),
+            requested_ahead: 0,
             disorder: 0,
             coherence: 1024,
         })

@@ -10,7 +10,7 @@
 //! are then reserved for the texture.
 
 /// Maximum number of missing textures of a frame that are considered, in descending order of size.
-const MISSING: usize = 8;
+const MAX_MISSING: usize = 8;
 
 /// Maximum number of textures that are exchanged for one.
 const MAX_EXCHANGED: usize = 1024;
@@ -19,12 +19,12 @@ const MAX_EXCHANGED: usize = 1024;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Swap {
     /// Sizes and numbers of textures that the last two frames requested, and that the last one bypassed; in descending order of size.
-    pub(super) missing: [(u64, u32); MISSING],
+    pub(super) missing: [(u64, u32); MAX_MISSING],
     pub(super) count: usize,
     /// Sizes and numbers of resident textures: all candidates during the choice, afterwards those that are exchanged.
     pub(super) residents: Vec<(u64, u32)>,
     /// The texture that `residents` are exchanged for, and its size.
-    pub(super) wanted: Option<(u32, u64)>,
+    pub(super) incoming: Option<(u32, u64)>,
     /// True once `residents` have been evicted.
     pub(super) is_reserved: bool,
 }
@@ -36,36 +36,36 @@ impl Swap {
         self.residents.reserve(most);
     }
 
-    /// Adds a texture that was not placed to the missing ones if it is among the [`MISSING`] largest.
+    /// Adds a texture that was not placed to the missing ones if it is among the [`MAX_MISSING`] largest.
     pub(super) fn note_missing(&mut self, key: u32, size: u64) {
         if self.missing[..self.count].iter().any(|&(_, other)| other == key) {
             return;
         }
         let at = self.missing[..self.count].partition_point(|&(other, _)| other >= size);
-        if at == MISSING {
+        if at == MAX_MISSING {
             return;
         }
-        self.count = (self.count + 1).min(MISSING);
+        self.count = (self.count + 1).min(MAX_MISSING);
         self.missing.copy_within(at..self.count - 1, at + 1);
         self.missing[at] = (size, key);
     }
 
     /// Bytes that are reserved for a texture other than this one.
     pub(super) fn reserved_from(&self, key: u32) -> u64 {
-        match self.wanted {
-            Some((wanted, size)) if self.is_reserved && wanted != key => size,
+        match self.incoming {
+            Some((incoming, size)) if self.is_reserved && incoming != key => size,
             _ => 0,
         }
     }
 
     /// Cancels the exchange.
     pub(super) fn cancel(&mut self) {
-        self.wanted = None;
+        self.incoming = None;
     }
 
     /// Forgets a texture that is released: no others are exchanged for it, and no bytes are reserved for it.
     pub(super) fn forget(&mut self, key: u32) {
-        self.wanted = self.wanted.filter(|&(wanted, _)| wanted != key);
+        self.incoming = self.incoming.filter(|&(incoming, _)| incoming != key);
         if let Some(at) = self.missing[..self.count]
             .iter()
             .position(|&(_, other)| other == key)
@@ -77,8 +77,8 @@ impl Swap {
 
     /// Ends the reservation if it is for this texture, which is now requested.
     pub(super) fn requested(&mut self, key: u32) {
-        if self.is_reserved && self.wanted.is_some_and(|(wanted, _)| wanted == key) {
-            self.wanted = None;
+        if self.is_reserved && self.incoming.is_some_and(|(incoming, _)| incoming == key) {
+            self.incoming = None;
         }
     }
 }

@@ -55,7 +55,7 @@ impl JudgedPolicy {
     }
 
     /// Bytes that a request uploads if the policy places the texture.
-    pub(crate) fn missing(&self, request: Request) -> Bytes {
+    pub(crate) fn upload_size(&self, request: Request) -> Bytes {
         let there = self.checker.size_of(request.texture).unwrap_or_default();
         match self.uploads {
             UploadMode::Whole => request.size,

@@ -32,7 +32,7 @@ pub struct Replay {
     summary: TraceSummary,
     traffic: Vec<u64>,
     /// For each texture, the unused bytes in its blocks; `internal` is the sum over all textures.
-    lost: Vec<u64>,
+    unused_bytes: Vec<u64>,
     internal: u64,
     internal_sum: u128,
     samples: (u64, u64),
@@ -51,7 +51,7 @@ impl Replay {
             last: FrameStats::default(),
             summary: TraceSummary::default(),
             traffic: Vec::new(),
-            lost: Vec::new(),
+            unused_bytes: Vec::new(),
             internal: 0,
             internal_sum: 0,
             samples: (0, 0),
@@ -134,7 +134,7 @@ impl Replay {
     fn record_use(&mut self, texture: TextureId) {
         if self.used.len() <= texture.index() {
             self.used.resize(texture.index() + 1, (0, 0));
-            self.lost.resize(texture.index() + 1, 0);
+            self.unused_bytes.resize(texture.index() + 1, 0);
         }
         self.used[texture.index()].0 = self.summary.frames + 1;
     }
@@ -160,7 +160,7 @@ impl Replay {
                     // Kept levels are in the block too.
                     let kept = request.filter(|request| upgraded && request.texture == texture);
                     let holds = kept.map_or(upload, |request| request.size);
-                    self.lost[texture.index()] += (block - holds).0;
+                    self.unused_bytes[texture.index()] += (block - holds).0;
                     self.internal += (block - holds).0;
                     self.frame.moved += holds - upload;
                 }
@@ -171,13 +171,13 @@ impl Replay {
                         *left = now;
                         self.frame.wrongful += u64::from(*used == now);
                     }
-                    self.internal -= std::mem::take(&mut self.lost[texture.index()]);
+                    self.internal -= std::mem::take(&mut self.unused_bytes[texture.index()]);
                 }
                 CacheEvent::Move { block, .. } => self.frame.moved += block,
                 // The remaining bytes count as moved, since they may have to be copied.
                 CacheEvent::Shrink { texture, block, .. } => {
                     self.frame.moved += block;
-                    self.internal -= std::mem::take(&mut self.lost[texture.index()]);
+                    self.internal -= std::mem::take(&mut self.unused_bytes[texture.index()]);
                 }
                 CacheEvent::Walls { .. } => {}
             }

@@ -2,14 +2,14 @@
 
 /// A violation of a rule by a policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("policy `{policy}`: {what}")]
+#[error("policy `{policy}`: {description}")]
 pub struct Violation {
     /// Name of the policy.
     pub policy: String,
     /// The rule.
     pub rule: PolicyRule,
     /// A description of the violation, with textures, offsets and sizes.
-    pub what: String,
+    pub description: String,
 }
 
 /// A rule that every policy has to follow.
@@ -45,8 +45,12 @@ pub enum PolicyRule {
 
 impl PolicyRule {
     /// A violation without the policy's name, which the caller adds.
-    pub(super) fn broken(self, what: String) -> Violation {
+    pub(super) fn broken(self, description: String) -> Violation {
         let (policy, rule) = (String::new(), self);
-        Violation { policy, rule, what }
+        Violation {
+            policy,
+            rule,
+            description,
+        }
     }
 }

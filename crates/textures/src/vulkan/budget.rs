@@ -27,7 +27,7 @@ impl TextureCache {
             return Ok(());
         }
         let memory = self.allocate(budget)?;
-        if let Err(fault) = self.levelled.set_budget(budget) {
+        if let Err(fault) = self.limiter.set_budget(budget) {
             // SAFETY: nothing was bound to it.
             unsafe { self.device.raw().free_memory(memory, None) };
             return Err(fault);
@@ -35,7 +35,7 @@ impl TextureCache {
         tracing::info!(from = %self.budget, to = %budget, "texture cache resized");
         self.former.push(std::mem::replace(&mut self.memory, memory));
         self.budget = budget;
-        self.follow();
+        self.apply_events();
         Ok(())
     }
 

@@ -82,9 +82,9 @@ impl TextureCache {
     /// memory. No objects remain in that case.
     pub fn new(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<TextureCache> {
         check_queues(device, desc)?;
-        let apart = desc.policy.uploads == UploadMode::SingleLevels;
-        let measured = measure(device, desc.shapes, apart)?;
-        let levelled = UploadLimiter::new(
+        let single_levels = desc.policy.uploads == UploadMode::SingleLevels;
+        let measured = measure(device, desc.shapes, single_levels)?;
+        let limiter = UploadLimiter::new(
             &desc.policy,
             &measured.geometry,
             desc.budget,
@@ -107,9 +107,9 @@ impl TextureCache {
             device: device.clone(),
             shapes: measured.shapes,
             textures: TextureTable::new(measured.geometry),
-            levelled,
+            limiter,
             cached: Vec::new(),
-            parts: if apart { levels } else { 1 },
+            parts: if single_levels { levels } else { 1 },
             uses: Vec::new(),
             images: Images::default(),
             staging: Staging::none(),
@@ -126,8 +126,8 @@ impl TextureCache {
             frame: 0,
             complete: 0,
             changing: Vec::new(),
-            making: Vec::new(),
-            joining: Vec::new(),
+            replaced: Vec::new(),
+            outdated_level_sets: Vec::new(),
             changed: Vec::new(),
             reported: 0,
             lists: BarrierLists::default(),
@@ -199,10 +199,10 @@ impl TextureCache {
                 .resize((index + 1) * self.parts, CachedTexture::default());
             // Reserved here, so that frames do not allocate.
             let most = 2 * self.cached.len();
-            for list in [&mut self.changing, &mut self.making] {
+            for list in [&mut self.changing, &mut self.replaced] {
                 list.reserve(most.saturating_sub(list.len()));
             }
-            for list in [&mut self.changed, &mut self.joining] {
+            for list in [&mut self.changed, &mut self.outdated_level_sets] {
                 list.reserve(most.saturating_sub(list.len()));
             }
             self.in_use.reserve(most.saturating_sub(self.in_use.len()));
@@ -229,8 +229,8 @@ impl TextureCache {
     /// If the id does not exist.
     pub fn release(&mut self, texture: TextureId) -> Result<()> {
         self.textures.release(texture)?;
-        self.levelled.release(texture);
-        self.follow();
+        self.limiter.release(texture);
+        self.apply_events();
         Ok(())
     }
 
@@ -251,8 +251,8 @@ impl TextureCache {
         self.staging.free(complete);
         self.in_use.retain(|&(frame, ..)| frame > complete);
         self.changed.drain(..std::mem::take(&mut self.reported));
-        self.levelled.begin_frame();
-        for pinned in self.levelled.pins() {
+        self.limiter.begin_frame();
+        for pinned in self.limiter.pins() {
             self.uses[pinned.texture.index()].used = frame;
         }
         Ok(())
@@ -269,7 +269,7 @@ impl TextureCache {
         if let Some(fallback) = self.uses[texture.index()].fallback {
             self.uses[fallback.index()].used = self.frame;
         }
-        self.levelled.request(request)
+        self.limiter.request(request)
     }
 
     /// Requests a texture at `level` in every frame from the next on, before all others, until it is released or pinned at `None`.
@@ -279,8 +279,8 @@ impl TextureCache {
     pub fn pin(&mut self, texture: TextureId, level: Option<Level>) -> Result<()> {
         let request = self.textures.request(texture, level.unwrap_or_default())?;
         match level {
-            Some(_) => self.levelled.pin(request),
-            None => self.levelled.unpin(texture),
+            Some(_) => self.limiter.pin(request),
+            None => self.limiter.unpin(texture),
         }
         Ok(())
     }
@@ -292,7 +292,7 @@ impl TextureCache {
     /// Those of [`request`](TextureCache::request).
     pub fn prefetch(&mut self, texture: TextureId, level: Level) -> Result<bool> {
         let request = self.textures.request(texture, level)?;
-        self.levelled.prefetch(request)
+        self.limiter.prefetch(request)
     }
 
     /// Sets the texture that [`drawable`](TextureCache::drawable) returns while another is not resident, such as a
@@ -319,7 +319,7 @@ impl TextureCache {
     pub fn texture(&self, texture: TextureId) -> Option<Texture> {
         match self.parts {
             1 => self.cached.get(texture.index())?.live,
-            _ => self.uses.get(texture.index())?.joined,
+            _ => self.uses.get(texture.index())?.level_set,
         }
     }
 
@@ -336,12 +336,12 @@ impl TextureCache {
     pub fn end(&mut self) -> Result<()> {
         self.staging.end_frame(self.frame);
         self.reported = self.changed.len();
-        self.levelled.end_frame()
+        self.limiter.end_frame()
     }
 
     /// Outcome of the requests of this frame so far.
     pub fn uploads(&self) -> FrameUploads {
-        self.levelled.uploads()
+        self.limiter.uploads()
     }
 
     /// Number of textures, or of single levels, that are placed but not uploaded yet: 0 after [`record`](TextureCache::record), unless the upload
@@ -352,7 +352,7 @@ impl TextureCache {
 
     /// An arena of the policy by its index from the left; `None` past the last one, and for policies without arenas.
     pub fn arena(&self, index: usize) -> Option<ArenaView> {
-        self.levelled.arena(index)
+        self.limiter.arena(index)
     }
 
     /// All placed textures, or their single levels: id, offset, block size and level.
@@ -372,7 +372,7 @@ impl TextureCache {
 
     /// Changes the upload budget from the next frame on; the staging ring keeps its size.
     pub fn set_uploads(&mut self, uploads: Bytes) {
-        self.levelled.set_uploads(uploads);
+        self.limiter.set_uploads(uploads);
         self.uploads = uploads;
     }
 

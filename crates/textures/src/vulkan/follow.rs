@@ -16,23 +16,23 @@ impl TextureCache {
         }
         self.images.retire(self.frame, live);
         self.changed.push(texture);
-        self.part_with(texture);
+        self.retire_level_set(texture);
     }
 
     /// Retires the descriptor set with all levels of a texture, and schedules the texture for a new one.
-    fn part_with(&mut self, texture: TextureId) {
+    fn retire_level_set(&mut self, texture: TextureId) {
         if self.parts == 1 {
             return;
         }
-        if let Some(joined) = self.uses[texture.index()].joined.take() {
-            self.images.retire_view(self.frame, without_view(joined));
+        if let Some(level_set) = self.uses[texture.index()].level_set.take() {
+            self.images.retire_view(self.frame, without_view(level_set));
         }
-        self.joining.push(texture);
+        self.outdated_level_sets.push(texture);
     }
 
     /// For textures with separate levels that need a new descriptor set, creates one with the views of all levels up to the first that is missing.
-    pub(super) fn join(&mut self) -> Result<()> {
-        for texture in &self.joining {
+    pub(super) fn create_level_sets(&mut self) -> Result<()> {
+        for texture in &self.outdated_level_sets {
             let (first, state) = (texture.index() * self.parts, &mut self.uses[texture.index()]);
             let levels = self.cached[first..][..self.parts]
                 .iter()
@@ -49,15 +49,15 @@ impl TextureCache {
     }
 
     /// Lists the textures that events affect, and retires the images of those that are no longer resident.
-    pub(super) fn follow(&mut self) {
-        for event in self.levelled.events() {
+    pub(super) fn apply_events(&mut self) {
+        for event in self.limiter.events() {
             let Some(texture) = event.texture() else { continue };
             let entry = texture.index() * self.parts + usize::from(event.part().0);
-            if !std::mem::replace(&mut self.cached[entry].listed, true) {
+            if !std::mem::replace(&mut self.cached[entry].is_listed, true) {
                 self.changing.push(entry);
             }
         }
-        self.levelled.clear_events();
+        self.limiter.clear_events();
         // Separate levels are listed coarsest first, since finer ones are sampled only together with them.
         let parts = self.parts;
         if parts > 1 {
@@ -75,15 +75,15 @@ impl TextureCache {
     }
 
     /// Destroys objects created for a frame that was not recorded.
-    pub(super) fn take_back(&mut self) {
+    pub(super) fn discard_created(&mut self) {
         let device = self.device.raw();
-        for texture in &self.joining {
+        for texture in &self.outdated_level_sets {
             if let Some(next) = self.uses[texture.index()].next.take() {
                 // SAFETY: no commands were submitted that use it.
                 unsafe { self.images.destroy_view(device, without_view(next)) };
             }
         }
-        for entry in self.making.drain(..) {
+        for entry in self.replaced.drain(..) {
             let entry = &mut self.cached[entry];
             let Some(next) = entry.next.take() else { continue };
             match entry.live.is_some_and(|live| live.image == next.image) {
@@ -97,8 +97,8 @@ impl TextureCache {
 
     /// Replaces images and views with those created for the recorded frame.
     pub(super) fn commit(&mut self) {
-        for index in 0..self.making.len() {
-            let (at, texture) = (self.making[index], self.texture_of(self.making[index]).0);
+        for index in 0..self.replaced.len() {
+            let (at, texture) = (self.replaced[index], self.texture_of(self.replaced[index]).0);
             let entry = &mut self.cached[at];
             self.uses[texture.index()].used = self.frame;
             let next = entry.next.take();
@@ -112,12 +112,12 @@ impl TextureCache {
                 None => self.changed.push(texture),
             }
         }
-        self.making.clear();
-        for texture in self.joining.drain(..) {
+        self.replaced.clear();
+        for texture in self.outdated_level_sets.drain(..) {
             let state = &mut self.uses[texture.index()];
             if let Some(next) = state.next.take() {
                 self.changed.push(texture);
-                if let Some(former) = state.joined.replace(next) {
+                if let Some(former) = state.level_set.replace(next) {
                     self.images.retire_view(self.frame, without_view(former));
                 }
             }
@@ -129,16 +129,16 @@ impl TextureCache {
         changing.retain(|&entry| {
             let there = self.cached[entry].live.map(|live| live.level);
             let waits = there != self.place(entry).map(|place| place.1);
-            self.cached[entry].listed = waits;
+            self.cached[entry].is_listed = waits;
             waits
         });
         self.changing = changing;
     }
 }
 
-/// Returns `joined` without its view, to retire only the set of all levels: each view is destroyed with its
+/// Returns `level_set` without its view, to retire only the set of all levels: each view is destroyed with its
 /// level.
-fn without_view(joined: Texture) -> Texture {
+fn without_view(level_set: Texture) -> Texture {
     let view = vk::ImageView::null();
-    Texture { view, ..joined }
+    Texture { view, ..level_set }
 }

@@ -140,8 +140,8 @@ impl Images {
         shape: &Shape,
         texture: &mut Texture,
     ) -> Result<()> {
-        let (apart, shape) = (shape.apart, &shape.shape);
-        let first = if apart { texture.level } else { Level(0) };
+        let (single_levels, shape) = (shape.has_single_levels, &shape.shape);
+        let first = if single_levels { texture.level } else { Level(0) };
         let info = vk::ImageViewCreateInfo::default()
             .image(texture.image)
             .view_type(match shape.layers {
@@ -154,7 +154,7 @@ impl Images {
         // SAFETY: the image is bound, of that format, with these layers and levels.
         let view = unsafe { device.create_image_view(&info, None) };
         texture.view = view.with_call("vkCreateImageView", || name(shape))?;
-        if !apart {
+        if !single_levels {
             texture.set = self.make_set(device, [texture.view].into_iter())?;
         }
         Ok(())

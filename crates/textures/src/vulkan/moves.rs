@@ -81,7 +81,7 @@ impl TextureCache {
         let mut next = self.make_image(entry.chain, place)?;
         next.level = level;
         self.cached[at].next = Some(next);
-        self.making.push(at);
+        self.replaced.push(at);
         // Uploads of this frame to these bytes are recorded after the copies from them.
         self.in_use.push((self.frame, former.start, former.end));
         self.lists.add(next.image, next.mips(coarsest, level));

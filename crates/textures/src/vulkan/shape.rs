@@ -75,11 +75,11 @@ pub(super) struct Shape {
     pub(super) shape: TextureShape,
     block: TexelBlock,
     /// True if each level is a separate image.
-    pub(super) apart: bool,
+    pub(super) has_single_levels: bool,
 }
 
 impl Shape {
-    fn new(shape: TextureShape, apart: bool) -> Result<Shape> {
+    fn new(shape: TextureShape, single_levels: bool) -> Result<Shape> {
         let TextureShape {
             format,
             extent,
@@ -96,7 +96,11 @@ impl Shape {
         if layers == Layers::Cube && extent.width != extent.height {
             return Err(unsupported(name(&shape), "the faces of a cube must be square"));
         }
-        Ok(Shape { shape, block, apart })
+        Ok(Shape {
+            shape,
+            block,
+            has_single_levels: single_levels,
+        })
     }
 
     /// Bytes of all layers of a single level, tightly packed.
@@ -115,7 +119,7 @@ impl Shape {
 
     /// The coarsest level of the image that contains `level`.
     pub(super) fn first(&self, level: Level) -> Level {
-        if self.apart { level } else { Level(0) }
+        if self.has_single_levels { level } else { Level(0) }
     }
 
     /// Create info of the image of a texture at `level`, or of that single level.
@@ -149,11 +153,11 @@ pub(super) struct Measured {
 }
 
 /// Queries the memory requirements of each shape at each level, and combines their alignments and memory types.
-pub(super) fn measure(device: &Device, shapes: &[TextureShape], apart: bool) -> Result<Measured> {
+pub(super) fn measure(device: &Device, shapes: &[TextureShape], single_levels: bool) -> Result<Measured> {
     let (mut unit, mut memory_types) = (Alignment::ONE, device.profile().ordinary_type_bits());
     let (mut chains, mut measured) = (Vec::new(), Vec::new());
     for &shape in shapes {
-        let shape = Shape::new(shape, apart)?;
+        let shape = Shape::new(shape, single_levels)?;
         let mut sizes: Vec<Bytes> = Vec::new();
         for level in (0..=shape.shape.finest().0).map(Level) {
             let needs = requirements(device, &shape, level)?;
@@ -167,7 +171,7 @@ pub(super) fn measure(device: &Device, shapes: &[TextureShape], apart: bool) -> 
             memory_types &= needs.memory_type_bits;
             // A driver may require less for more levels; the larger size is enough for both.
             let before = sizes.last().copied().unwrap_or_default();
-            sizes.push(match apart {
+            sizes.push(match single_levels {
                 true => before + needs.size,
                 false => before.max(needs.size),
             });
@@ -230,8 +234,11 @@ mod tests {
             [(1, 1, 4), (2, 1, 8), (5, 1, 20), (10, 3, 120), (20, 6, 480)]
         );
         assert_eq!(shape.image_info(Level(3)).mip_levels, 4);
-        let apart = Shape { apart: true, ..shape };
-        assert_eq!(apart.image_info(Level(3)).mip_levels, 1);
+        let single_levels = Shape {
+            has_single_levels: true,
+            ..shape
+        };
+        assert_eq!(single_levels.image_info(Level(3)).mip_levels, 1);
         let empty = vk::Extent2D { width: 0, height: 6 };
         assert!(Shape::new(TextureShape::new(format, empty), false).is_err());
         // Whole blocks of 4 x 4 texels, in each of the layers.

@@ -26,7 +26,7 @@ pub(super) struct CachedTexture {
     /// The other image, or the view of more levels, that replaces `live` from the recorded frame on.
     pub(super) next: Option<Texture>,
     /// True if the entry is in `changing`.
-    pub(super) listed: bool,
+    pub(super) is_listed: bool,
 }
 
 /// The state of a texture as a whole, whether or not its levels are separate images.
@@ -37,7 +37,7 @@ pub(super) struct TextureUse {
     /// The texture that is drawn while this one is not resident.
     pub(super) fallback: Option<TextureId>,
     /// For separate levels: the finest level up to which all levels are resident, with a set of all their views; and its replacement.
-    pub(super) joined: Option<Texture>,
+    pub(super) level_set: Option<Texture>,
     pub(super) next: Option<Texture>,
 }
 
@@ -46,7 +46,7 @@ pub struct TextureCache {
     pub(super) device: Device,
     pub(super) shapes: Vec<Shape>,
     pub(super) textures: TextureTable,
-    pub(super) levelled: UploadLimiter,
+    pub(super) limiter: UploadLimiter,
     /// The state of each texture: `parts` entries, either one or one for each level.
     pub(super) cached: Vec<CachedTexture>,
     pub(super) parts: usize,
@@ -70,9 +70,9 @@ pub struct TextureCache {
     /// Entries of `cached` whose image differs from the policy's placement.
     pub(super) changing: Vec<usize>,
     /// Entries with a `next`.
-    pub(super) making: Vec<usize>,
+    pub(super) replaced: Vec<usize>,
     /// Textures with separate levels that need another set.
-    pub(super) joining: Vec<TextureId>,
+    pub(super) outdated_level_sets: Vec<TextureId>,
     pub(super) changed: Vec<TextureId>,
     /// The number of entries of `changed` in the previous frame.
     pub(super) reported: usize,
@@ -99,7 +99,7 @@ impl TextureCache {
     /// The policy's placement of an entry of `cached`.
     pub(super) fn place(&self, entry: usize) -> Option<(Bytes, Level)> {
         let (texture, part) = self.texture_of(entry);
-        self.levelled.part(texture, part)
+        self.limiter.part(texture, part)
     }
 
     /// Bytes of the image of a texture at a level, or of that single level.

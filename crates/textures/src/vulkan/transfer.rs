@@ -35,7 +35,7 @@ impl Transfer {
         let (raw, what) = (device.raw(), || "uploads");
         if !device.capabilities().contains(Capabilities::TIMELINE_SEMAPHORE) {
             return Err(RuntimeError::MissingFeature {
-                by: device.profile().name.clone(),
+                missing_from: device.profile().name.clone(),
                 what: "timeline semaphores, which a transfer queue requires".to_owned(),
             }
             .into());

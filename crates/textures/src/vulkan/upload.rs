@@ -59,14 +59,14 @@ impl TextureCache {
         commands: vk::CommandBuffer,
         source: &mut impl TexelSource,
     ) -> Result<RecordedUploads> {
-        self.follow();
+        self.apply_events();
         let mark = self.staging.mark();
         self.lists.clear();
         self.sent.clear();
         self.moves.clear();
         // Everything that can fail comes before the first command.
         let recorded = self.prepare(source).inspect_err(|_| {
-            self.take_back();
+            self.discard_created();
             self.staging.take_back(mark);
         })?;
         // SAFETY: the caller's duty.
@@ -82,19 +82,19 @@ impl TextureCache {
             recorded.moved = self.moves.count() as u32;
         }
         self.stage(source, &mut recorded)?;
-        for &at in &self.making {
+        for &at in &self.replaced {
             let entry = &mut self.cached[at];
             let shape = &self.shapes[usize::from(entry.chain.0)];
             let next = entry
                 .next
                 .as_mut()
-                .expect("every entry of `making` has a next image");
+                .expect("every entry of `replaced` has a next image");
             self.images.make_view(self.device.raw(), shape, next)?;
-            if shape.apart {
-                self.joining.push(TextureId((at / self.parts) as u32));
+            if shape.has_single_levels {
+                self.outdated_level_sets.push(TextureId((at / self.parts) as u32));
             }
         }
-        self.join()?;
+        self.create_level_sets()?;
         recorded.transferred = self.sent.uploads.len() as u32;
         recorded.wait = self.send()?;
         Ok(recorded)
@@ -142,7 +142,7 @@ impl TextureCache {
                 None => self.make_image(entry.chain, place)?,
             };
             if entry.next.is_none() {
-                self.making.push(at);
+                self.replaced.push(at);
             }
             let (view, set) = Default::default();
             let next = Texture {

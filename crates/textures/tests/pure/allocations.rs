@@ -38,9 +38,9 @@ fn steady_flights_and_strafes_allocate_nothing() {
             for _ in 0..2 {
                 play(&mut *policy, &mut journal, &entries);
             }
-            let before = counting::so_far();
+            let before = counting::allocation_count();
             play(&mut *policy, &mut journal, &entries);
-            let allocations = counting::so_far() - before;
+            let allocations = counting::allocation_count() - before;
             assert_eq!(allocations, 0, "{} on {}", kind.name, scenario.name());
         }
     }

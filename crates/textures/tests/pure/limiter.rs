@@ -51,11 +51,11 @@ fn a_new_scene_comes_in_over_frames_the_first_requests_first() {
             let figures = cache.uploads();
             assert!(figures.uploaded <= Bytes(110_000), "{figures:?}");
             assert!(
-                served.is_sorted_by_key(|&served| served != ServedLevel::Whole),
+                served.is_sorted_by_key(|&served| served != ServedLevel::Requested),
                 "{}: {served:?}",
                 kind.name
             );
-            whole.push(figures.whole);
+            whole.push(figures.at_requested_level);
         }
         // A ninth is used for coarse levels.
         assert_eq!(whole, [4, 8, 12, 16, 20, 20, 20, 20], "{}", kind.name);
@@ -70,7 +70,7 @@ fn a_texture_larger_than_a_frame_s_uploads_comes_alone_and_is_made_up_for() {
     let mut whole = Vec::new();
     for _ in 0..9 {
         frame(&mut cache, &requests);
-        whole.push(cache.uploads().whole);
+        whole.push(cache.uploads().at_requested_level);
     }
     // 87,381 bytes are three frames' worth.
     assert_eq!(whole, [1, 1, 1, 2, 2, 2, 3, 3, 3]);
@@ -87,7 +87,7 @@ fn what_is_refused_is_served_coarser_and_not_requested_every_frame() {
         uploaded.push(cache.uploads().uploaded.0);
         let whole = served
             .iter()
-            .filter(|&&served| served == ServedLevel::Whole)
+            .filter(|&&served| served == ServedLevel::Requested)
             .count();
         assert!(whole >= 7, "{served:?}");
     }
@@ -117,7 +117,9 @@ fn traffic_is_level_on_every_scenario() {
             for &entry in &entries {
                 match entry {
                     TraceEntry::Use(request) => match cache.request(request).expect("by the rules") {
-                        ServedLevel::Whole => assert!(cache.level(request.texture) >= Some(request.level)),
+                        ServedLevel::Requested => {
+                            assert!(cache.level(request.texture) >= Some(request.level))
+                        }
                         ServedLevel::Coarser(level) => assert_eq!(cache.level(request.texture), Some(level)),
                         ServedLevel::Missing => assert_eq!(cache.level(request.texture), None),
                     },

@@ -8,4 +8,5 @@ mod tournament;
 
 /// Counts allocations per thread, so that tests in other threads do not interfere.
 #[global_allocator]
-static ALLOCATOR: tileheap_testkit::counting::Counting = tileheap_testkit::counting::Counting;
+static ALLOCATOR: tileheap_testkit::counting::CountingAllocator =
+    tileheap_testkit::counting::CountingAllocator;

@@ -1,7 +1,7 @@
 //! Our policy against every other on every scenario, checked at every step: a single seed of the measurements of `benches/tournament.rs`.
 
 use tileheap_baselines::textures::ALL;
-use tileheap_testkit::contest::{BUDGETS, Field, LOWER_BOUND};
+use tileheap_testkit::contest::{BUDGETS, ContestDesc, LOWER_BOUND};
 use tileheap_textures::replay::{Replay, lower_bound};
 use tileheap_textures::scenario::Scenario;
 use tileheap_textures::trace::TraceEntry;
@@ -15,7 +15,7 @@ use tileheap_textures::{
 #[test]
 fn ours_is_the_best_of_the_online_policies() {
     for scenario in Scenario::ALL {
-        let field = Field {
+        let contest = ContestDesc {
             policies: &ALL,
             belady: true,
             // Not a seed that parameters were tuned with.
@@ -27,7 +27,7 @@ fn ours_is_the_best_of_the_online_policies() {
             },
         };
         for budget in BUDGETS {
-            let cells = field.contest(scenario, budget);
+            let cells = contest.contest(scenario, budget);
             let text = format!("{} at {budget} %: {cells:#?}", scenario.name());
             let ours = cells[Coherent::DESC.name].mean;
             let best = |whole: bool| {

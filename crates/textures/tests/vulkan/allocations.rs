@@ -21,7 +21,7 @@ fn frames(rig: &mut Rig, textures: &[TextureId], count: u64) -> Vec<(usize, u32)
         let commands = rig.commands_of(frame);
         on_fake!(device.begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default()))
             .expect("recording");
-        let before = counting::so_far();
+        let before = counting::allocation_count();
         let cache = rig.cache();
         on_fake!(cache.begin(frame, frame - 1)).expect("in turn");
         let at = frame as usize * 3 % (textures.len() - 12);
@@ -31,7 +31,7 @@ fn frames(rig: &mut Rig, textures: &[TextureId], count: u64) -> Vec<(usize, u32)
         let mut paint = |_, _, texels: &mut [u8]| texels.fill(1);
         let recorded = on_fake!(cache.record(commands, &mut paint)).expect("recorded");
         cache.end().expect("by the rules");
-        counts.push((counting::so_far() - before, recorded.images));
+        counts.push((counting::allocation_count() - before, recorded.images));
         on_fake!(device.end_command_buffer(commands)).expect("recorded");
     }
     counts

@@ -58,7 +58,7 @@ fn uploads_on_a_queue_of_their_own_change_hands() {
         for (release, acquire) in released[1].iter().zip(&acquired[0]) {
             assert_eq!(release.families, (transfer, graphics));
             assert_eq!(acquire.families, release.families);
-            assert_eq!(acquire.touched, release.touched);
+            assert_eq!(acquire.target, release.target);
             assert_eq!(
                 (acquire.old_layout, acquire.new_layout),
                 (release.old_layout, release.new_layout)

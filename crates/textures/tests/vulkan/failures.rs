@@ -16,7 +16,7 @@ const OUT: vk::Result = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
 fn fault(config: Config, desc: &TextureCacheDesc<'_>) -> Error {
     let rig = Rig::bare(config);
     let before = rig.driver.live_below_device();
-    let fault = TextureCache::new(rig.context().tile(), desc).expect_err("it cannot be made");
+    let fault = TextureCache::new(rig.context().runtime(), desc).expect_err("it cannot be made");
     assert_eq!(rig.driver.live_below_device(), before, "{fault}");
     fault
 }
@@ -79,7 +79,7 @@ fn a_cache_that_cannot_be_made_leaves_nothing() {
                 desc = rig.on_transfer_queue(desc);
             }
             rig.driver.fail_at(nth, OUT);
-            let made = TextureCache::new(rig.context().tile(), &desc);
+            let made = TextureCache::new(rig.context().runtime(), &desc);
             let is_made = made.is_ok();
             match made {
                 Err(fault) => {

@@ -11,4 +11,5 @@ mod texels;
 
 /// Counts allocations per thread, except those of the fake driver.
 #[global_allocator]
-static ALLOCATOR: tileheap_testkit::counting::Counting = tileheap_testkit::counting::Counting;
+static ALLOCATOR: tileheap_testkit::counting::CountingAllocator =
+    tileheap_testkit::counting::CountingAllocator;

@@ -87,7 +87,7 @@ impl Rig {
 
     pub(crate) fn new(config: Config, desc: &TextureCacheDesc<'_>) -> Rig {
         let mut rig = Rig::bare(config);
-        rig.cache = Some(TextureCache::new(rig.context().tile(), desc).expect("a cache"));
+        rig.cache = Some(TextureCache::new(rig.context().runtime(), desc).expect("a cache"));
         rig
     }
 
@@ -95,7 +95,7 @@ impl Rig {
     pub(crate) fn with_transfer_queue(config: Config, desc: &TextureCacheDesc<'_>) -> Rig {
         let mut rig = Rig::bare(config);
         let desc = rig.on_transfer_queue(desc.clone());
-        rig.cache = Some(TextureCache::new(rig.context().tile(), &desc).expect("a cache"));
+        rig.cache = Some(TextureCache::new(rig.context().runtime(), &desc).expect("a cache"));
         rig
     }
 

@@ -15,7 +15,7 @@ use tileheap_textures::{
     PolicyDesc, Request, RequestOutcome, TextureId, UploadMode,
 };
 
-use crate::fake_driver::{Call, Command, Touched};
+use crate::fake_driver::{BarrierTarget, Call, Command};
 use crate::rig::{Rig, asynchronous, desc};
 
 const OUT: vk::Result = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
@@ -239,8 +239,8 @@ fn touched(commands: &[Command]) -> Vec<(vk::Image, vk::ImageLayout)> {
         Command::Barriers { barriers, .. } => Some(barriers),
         _ => None,
     });
-    let images = barriers.flatten().filter_map(|barrier| match barrier.touched {
-        Touched::Image(image) => Some((image, barrier.new_layout)),
+    let images = barriers.flatten().filter_map(|barrier| match barrier.target {
+        BarrierTarget::Image(image) => Some((image, barrier.new_layout)),
         _ => None,
     });
     images.collect()

@@ -110,7 +110,7 @@ fn check(policy: PolicyDesc<'static>) {
         reader_stages: vk::PipelineStageFlags::COMPUTE_SHADER,
         ..TextureCacheDesc::new(&SHAPES, Bytes::kib(400))
     };
-    let mut cache = TextureCache::new(gpu.tile(), &desc).expect("a cache");
+    let mut cache = TextureCache::new(gpu.runtime(), &desc).expect("a cache");
     for id in 0..60 {
         let chain = MipChainId(shape_of(TextureId(id)) as u16);
         cache.create(TextureId(id), chain).expect("in order");

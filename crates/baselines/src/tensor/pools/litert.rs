@@ -64,7 +64,7 @@ impl Assignment {
         Assignment { objects, sizes }
     }
 
-    fn open(&mut self, size: &[u64]) -> usize {
+    fn new_object(&mut self, size: &[u64]) -> usize {
         self.sizes.push(size.to_vec());
         self.sizes.len() - 1
     }
@@ -129,7 +129,7 @@ struct InUse(BTreeSet<(u32, usize)>);
 
 impl InUse {
     /// Removes and returns the objects whose last task is before `task`.
-    fn over_before(&mut self, task: u32) -> impl Iterator<Item = usize> + '_ {
+    fn take_finished(&mut self, task: u32) -> impl Iterator<Item = usize> + '_ {
         std::iter::from_fn(move || {
             let &(last, _) = self.0.first()?;
             if last >= task {
@@ -149,10 +149,10 @@ fn reuse(
     let mut used = InUse::default();
     let mut free: Vec<usize> = Vec::new();
     for record in records {
-        free.extend(used.over_before(record.first));
+        free.extend(used.take_finished(record.first));
         let object = match find(&assignment.sizes, &free, record) {
             Some(at) => free.remove(at),
-            None => assignment.open(&record.size),
+            None => assignment.new_object(&record.size),
         };
         assignment.take(object, record, &mut used);
     }
@@ -176,7 +176,7 @@ fn in_order(records: &[LiteRecord]) -> Assignment {
     let mut used = InUse::default();
     let mut free: BTreeSet<(u64, usize)> = BTreeSet::new();
     for record in records {
-        for object in used.over_before(record.first) {
+        for object in used.take_finished(record.first) {
             free.insert((assignment.sizes[object][0], object));
         }
         let size = record.size[0];
@@ -192,7 +192,7 @@ fn in_order(records: &[LiteRecord]) -> Assignment {
                 assignment.sizes[found.1][0] = found.0.max(size);
                 found.1
             }
-            None => assignment.open(&record.size),
+            None => assignment.new_object(&record.size),
         };
         assignment.take(object, record, &mut used);
     }
@@ -334,7 +334,7 @@ fn flow(records: &[LiteRecord]) -> Assignment {
         let before = (0..index).find(|&before| network.is_used(before, count + index));
         let object = match before {
             Some(before) => assignment.objects[before],
-            None => assignment.open(&[0]),
+            None => assignment.new_object(&[0]),
         };
         let size = &mut assignment.sizes[object][0];
         *size = record.bytes().max(*size);

@@ -76,9 +76,9 @@ pub struct TokenPool {
 }
 
 /// The maximum factor by which a block may be larger or smaller than the buffer that requests it.
-const RANGE: u64 = 16;
+const MAX_SIZE_RATIO: u64 = 16;
 /// The maximum factor by which a side of a block may be longer or shorter than that of the image that requests it.
-const RATIO: u64 = 5;
+const MAX_SIDE_RATIO: u64 = 5;
 
 impl TokenPool {
     /// Creates an empty pool.
@@ -148,10 +148,10 @@ impl TokenPool {
         self.free.len()
     }
 
-    /// Finds the smallest free buffer block of at least `size` bytes, otherwise the largest smaller one, among those within a factor of [`RANGE`] of
+    /// Finds the smallest free buffer block of at least `size` bytes, otherwise the largest smaller one, among those within a factor of [`MAX_SIZE_RATIO`] of
     /// `size`; on a tie, the one that has been free the longest.
     fn find_bytes(&self, size: u64) -> Option<usize> {
-        let (least, most) = (size / RANGE, size.saturating_mul(RANGE));
+        let (least, most) = (size / MAX_SIZE_RATIO, size.saturating_mul(MAX_SIZE_RATIO));
         let near = |&&block: &&usize| {
             let of = &self.blocks[block];
             of.image.is_none() && (least..=most).contains(&of.size[0])
@@ -193,7 +193,7 @@ impl TokenPool {
         let (mut least_added, mut least_wasted) = ([u64::MAX; 2], [u64::MAX; 2]);
         for block in self.candidates(token) {
             let of = &self.blocks[block];
-            let far = |a: u64, b: u64| a / b.max(1) > RATIO || b / a.max(1) > RATIO;
+            let far = |a: u64, b: u64| a / b.max(1) > MAX_SIDE_RATIO || b / a.max(1) > MAX_SIDE_RATIO;
             if of.image != token.image || far(width, of.size[0]) || far(height, of.size[1]) {
                 continue;
             }

@@ -60,5 +60,5 @@ fn recorders_that_are_out_of_date_or_foreign_do_not_attach() {
     drop((frames, others));
     let _ = on_fake!(rig.device.device_wait_idle());
     on_fake!(device.destroy());
-    assert_eq!(rig.amiss(), [""; 0]);
+    assert_eq!(rig.problems(), [""; 0]);
 }

@@ -251,7 +251,7 @@ impl Engine {
     pub(super) fn end_device(self) {
         call(|error| destroy_device(self.device, error)).unwrap();
         assert_eq!(self.allocator.live.load(Ordering::Relaxed), 0, "blocks are freed");
-        assert_eq!(self.rig.amiss(), [""; 0]);
+        assert_eq!(self.rig.problems(), [""; 0]);
     }
 }
 

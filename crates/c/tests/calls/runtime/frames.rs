@@ -129,12 +129,12 @@ fn allocations_of_rust(config: Config) -> usize {
     };
     let mut count = 0;
     for _ in 0..20 {
-        let before = counting::so_far();
+        let before = counting::allocation_count();
         let recorder = on_fake!(frames.select(&builder).unwrap().begin(&imports)).unwrap();
         let recorder = rig.record_begun(recorder).unwrap();
         let number = on_fake!(recorder.submit()).unwrap();
         frames.wait(number, u64::MAX).unwrap();
-        count = counting::so_far() - before;
+        count = counting::allocation_count() - before;
     }
     drop(frames);
     let _ = on_fake!(rig.device.device_wait_idle());
@@ -150,7 +150,7 @@ fn a_known_frame_allocates_nothing() {
     let imports = imports(&images);
     let mut selected: SelectedFrame = c::sized();
     for _ in 0..100 {
-        let before = counting::so_far();
+        let before = counting::allocation_count();
         let none: ErrorHandle = null_mut();
         let mut number = 0;
         let ok = |status: Status| assert_eq!(status, Status::Success);
@@ -192,7 +192,7 @@ fn a_known_frame_allocates_nothing() {
         }
         ok(submit_frame(engine.frame, none));
         ok(engine.wait(number));
-        counts.push(counting::so_far() - before);
+        counts.push(counting::allocation_count() - before);
     }
     assert!(counts[0] > 0, "allocations are counted");
     // Names are stored in strings of earlier frames, until each was once as long as the longest.

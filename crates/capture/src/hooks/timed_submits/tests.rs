@@ -150,7 +150,7 @@ impl Scene {
         let settings = Settings {
             folder: std::env::temp_dir().join(format!("tileheap-times-{}", std::process::id())),
             frames: FrameRule::Range(0..1),
-            border: FrameBoundaryRule::Submits(1),
+            boundary: FrameBoundaryRule::Submits(1),
             timestamps: true,
         };
         let (device, queue) = register(next, settings);

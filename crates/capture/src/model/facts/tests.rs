@@ -138,7 +138,7 @@ fn captured(captured: Vec<Op>, next: Option<Vec<Op>>) -> Capture {
         program: "test".to_owned(),
         device: String::new(),
         api_version: vk::API_VERSION_1_3,
-        border: FrameBoundary::Present,
+        boundary: FrameBoundary::Present,
         choice: None,
         addressed: Vec::new(),
         granularity: 1,

@@ -137,10 +137,10 @@ fn commands_that_repeat_a_recent_state_refer_to_the_same_one() {
         });
         recording.dispatch(Some([1; 3]), None);
         let (shaded, _) = last_dispatch(&recording);
-        let bound = shaded.using.sets.get(0).expect("a set");
+        let bound = shaded.state.sets.get(0).expect("a set");
         assert!(Arc::ptr_eq(&bound.set, &sets[set]));
         assert_eq!(bound.offsets, offsets);
-        Arc::as_ptr(&shaded.using)
+        Arc::as_ptr(&shaded.state)
     };
     let first = used(0, 0, &[]);
     let different = [used(1, 0, &[]), used(0, 1, &[]), used(0, 0, &[4])];
@@ -189,7 +189,7 @@ fn draws_that_one_represents_are_counted_with_it() {
     recording.push(Op::EndPass);
     assert_eq!(draws(&recording).len(), 2);
     recording.end();
-    let flat = flatten(&recording.ended, &mut ResourceTable::default());
+    let flat = flatten(&recording.finished, &mut ResourceTable::default());
     let expected = PassFacts {
         draws: 6,
         indirect_draws: 3,
@@ -220,8 +220,11 @@ fn vertex_bindings_that_commands_set_are_read() {
     };
     let pipeline = |has_dynamic_input, objects, libraries| {
         let mut pipeline = Pipeline::default();
-        (pipeline.has_dynamic_input, pipeline.objects, pipeline.libraries) =
-            (has_dynamic_input, objects, libraries);
+        (
+            pipeline.has_dynamic_input,
+            pipeline.is_shader_objects,
+            pipeline.libraries,
+        ) = (has_dynamic_input, objects, libraries);
         pipeline
     };
     let dynamic = || pipeline(true, false, Vec::new());
@@ -251,7 +254,7 @@ fn a_command_with_several_barriers_has_one_timestamp() {
         (recording.mark(), recording.timestamps),
         (Some(Mark::Before(1)), 2)
     );
-    let flat = flatten(&recording.ended, &mut ResourceTable::default());
+    let flat = flatten(&recording.finished, &mut ResourceTable::default());
     let timed: Vec<_> = flat.passes.iter().map(|pass| pass.timestamps).collect();
     assert_eq!(timed, [Some([0, 1])]);
 }
@@ -327,7 +330,7 @@ fn a_pass_accesses_each_part_that_it_copies_once_in_any_order() {
             recording.transfer(vk::PipelineStageFlags2::COPY, vec![Some(read)]);
         }
         recording.end();
-        let flat = flatten(&recording.ended, &mut ResourceTable::default());
+        let flat = flatten(&recording.finished, &mut ResourceTable::default());
         let [pass] = &flat.passes[..] else {
             panic!("{:?}", flat.passes);
         };
@@ -369,7 +372,7 @@ fn areas_of_an_image_count_once_in_any_order() {
             recording.transfer(vk::PipelineStageFlags2::COPY, vec![Some(read)]);
         }
         recording.end();
-        let flat = flatten(&recording.ended, &mut ResourceTable::default());
+        let flat = flatten(&recording.finished, &mut ResourceTable::default());
         assert_eq!(flat.passes[0].accesses[0].touched_bytes(), 8 * 8 + 8 * 4);
     }
 }

@@ -84,7 +84,7 @@ fn using(body: &str) -> ShaderState {
     ShaderState {
         pipeline: Some(Arc::new(pipeline)),
         sets,
-        buffers: false,
+        uses_descriptor_buffers: false,
     }
 }
 
@@ -97,7 +97,7 @@ fn written(body: &str, groups: Option<[u32; 3]>, count: Option<u32>) -> Vec<Writ
         push_constants.push(COMPUTE, 4, &count.to_ne_bytes());
     }
     let found = ShaderUse::of(&using(body), "vkCmdDispatch");
-    assert!(found.missed.is_empty());
+    assert!(found.unresolved.is_empty());
     let inputs = DispatchInputs {
         groups,
         push_constants: push_constants.words(),

@@ -1,7 +1,7 @@
 //! Programs with resolves of single aspects, conditional rendering and images that interpret the same bytes in the same way.
 
 use ash::vk;
-use tileheap_testkit::objects::{area, framebuffer_info, image_info, view_info, whole};
+use tileheap_testkit::objects::{area, framebuffer_info, image_info, view_info, whole_image};
 use vk::{AccessFlags2 as A, ImageAspectFlags as Aspects, PipelineStageFlags2 as S};
 
 use super::{COPIES, FILLED, Rig, SIDE};
@@ -53,7 +53,7 @@ impl Rig {
             .dst_access_mask(dst.1)
             .new_layout(vk::ImageLayout::GENERAL)
             .image(image)
-            .subresource_range(whole(aspects))];
+            .subresource_range(whole_image(aspects))];
         let info = vk::DependencyInfo::default().image_memory_barriers(&barriers);
         // SAFETY: Valid usage.
         unsafe { self.device.cmd_pipeline_barrier2(commands, &info) };
@@ -220,7 +220,7 @@ impl Rig {
     }
 
     fn clear(&self, commands: vk::CommandBuffer, image: vk::Image) {
-        let ranges = [whole(Aspects::COLOR)];
+        let ranges = [whole_image(Aspects::COLOR)];
         let value = vk::ClearColorValue::default();
         let layout = vk::ImageLayout::GENERAL;
         // SAFETY: Valid usage, except for order.

@@ -44,7 +44,7 @@ impl Scene {
             number: 1,
             needs: None,
             driver_size: 256,
-            fits_below: false,
+            fits_driver_memory: false,
             size: 256,
             tiling: Tiling::Linear,
             format: vk::Format::UNDEFINED,
@@ -55,7 +55,7 @@ impl Scene {
             is_fetched: false,
             is_input: false,
             sharing: Default::default(),
-            follows: true.into(),
+            is_followed: true.into(),
             place: OnceLock::from(MemoryBinding {
                 memory: 0,
                 is_tile: true,

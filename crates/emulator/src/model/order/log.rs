@@ -46,7 +46,7 @@ pub(crate) enum Event {
     /// Begins or ends a subpass, with its dependencies, transitions, loads, resolves and stores.
     Pass(Box<[Command]>),
     /// Makes bytes of tile memory undefined; the object is the secondary command buffer that causes this, if any.
-    Lose(Box<(Discard, Option<Object>)>),
+    Discard(Box<(Discard, Option<Object>)>),
     /// Runs a secondary command buffer.
     Run(Box<SecondaryRun>),
 }
@@ -87,7 +87,7 @@ const _: () = assert!(size_of::<Event>() <= 24);
 /// Events in chunks, so that growing does not copy them.
 #[derive(Clone, Debug, Default)]
 struct Events {
-    full: Vec<Vec<(Position, Event)>>,
+    full_chunks: Vec<Vec<(Position, Event)>>,
     last: Vec<(Position, Event)>,
 }
 
@@ -119,11 +119,11 @@ impl Events {
     #[cold]
     fn begin_next(&mut self) {
         let next = Vec::with_capacity((self.last.capacity() * 2).clamp(16, 1024));
-        self.full.push(std::mem::replace(&mut self.last, next));
+        self.full_chunks.push(std::mem::replace(&mut self.last, next));
     }
 
     fn iter(&self) -> impl Iterator<Item = &(Position, Event)> {
-        self.full.iter().flatten().chain(&self.last)
+        self.full_chunks.iter().flatten().chain(&self.last)
     }
 }
 
@@ -205,7 +205,7 @@ impl Log {
                 Event::Set(event, stages) => add(Command::SetEvent(super::event_id(*event), *stages)),
                 Event::Reset(event) => add(Command::ResetEvent(super::event_id(*event))),
                 Event::Pass(all) => all.iter().for_each(|one| add(of_pass(one, resource))),
-                Event::Lose(lost) => {
+                Event::Discard(lost) => {
                     let (discard, secondary) = **lost;
                     add(Command::Discard(discard.to_model(tile, secondary.is_some())));
                 }
@@ -232,7 +232,7 @@ impl Log {
 
     fn dependencies(&self, first: u32, end: u32, resource: Ids<'_>) -> Vec<Dependency> {
         let mut of = |one: &Dependency| {
-            let DependencyMemory::Part(number, part) = one.extent else {
+            let DependencyMemory::Part(number, part) = one.memory else {
                 return *one;
             };
             let (extent, change) = match resource(number) {
@@ -240,7 +240,7 @@ impl Log {
                 None => (DependencyMemory::Execution, BarrierChange::None),
             };
             Dependency {
-                extent,
+                memory: extent,
                 change,
                 ..*one
             }
@@ -259,7 +259,7 @@ impl Log {
 
     /// The number of events.
     pub(crate) fn len(&self) -> usize {
-        self.events.full.iter().map(Vec::len).sum::<usize>() + self.events.last.len()
+        self.events.full_chunks.iter().map(Vec::len).sum::<usize>() + self.events.last.len()
     }
 
     /// Returns `true` for a barrier that transfers a resource to or from an external queue family.
@@ -269,7 +269,7 @@ impl Log {
         };
         let mut dependencies = self.dependencies[*first as usize..*end as usize].iter();
         dependencies.any(|one| {
-            let is_of = matches!(one.extent, DependencyMemory::Part(number, _) if number == resource);
+            let is_of = matches!(one.memory, DependencyMemory::Part(number, _) if number == resource);
             is_of && is_external(one.change)
         })
     }
@@ -358,23 +358,23 @@ const MAX_COMPARED: usize = 64;
 /// The number of the empty list of accesses.
 pub(crate) const NOTHING: u32 = u32::MAX;
 
-/// The log of a command buffer that is being recorded.
+/// Records the log of a command buffer.
 #[derive(Default)]
-pub(crate) struct Recorded {
+pub(crate) struct LogRecorder {
     log: Log,
     /// The finished log, once the command buffer was submitted or run.
     frozen: Option<Arc<Log>>,
     /// For each list of accesses, the last epoch in which a command performed them.
-    accessed: Vec<u32>,
+    access_epochs: Vec<u32>,
     /// Number of barriers, discards and other events so far, plus 1: accesses that repeat between two of them are logged once.
     pub(crate) epoch: u32,
 }
 
-impl Recorded {
-    pub(crate) fn new() -> Recorded {
-        Recorded {
+impl LogRecorder {
+    pub(crate) fn new() -> LogRecorder {
+        LogRecorder {
             epoch: 1,
-            ..Recorded::default()
+            ..LogRecorder::default()
         }
     }
 
@@ -400,7 +400,7 @@ impl Recorded {
         let known = lists[first..].iter().rposition(|list| *list == accesses);
         known.map(|index| first + index).unwrap_or_else(|| {
             lists.push(accesses);
-            self.accessed.push(0);
+            self.access_epochs.push(0);
             lists.len() - 1
         }) as u32
     }
@@ -408,7 +408,7 @@ impl Recorded {
     /// Returns `true` if no command of this epoch has performed the accesses of a list.
     #[inline]
     pub(crate) fn is_new(&self, list: u32) -> bool {
-        self.accessed
+        self.access_epochs
             .get(list as usize)
             .is_some_and(|accessed| *accessed != self.epoch)
     }
@@ -417,7 +417,7 @@ impl Recorded {
     #[inline]
     pub(crate) fn access(&mut self, list: u32, at: &Position) {
         if self.is_new(list) {
-            self.accessed[list as usize] = self.epoch;
+            self.access_epochs[list as usize] = self.epoch;
             self.log.has_accesses = true;
             self.log.events.push(at, Event::Access(list));
         }
@@ -426,7 +426,7 @@ impl Recorded {
     /// Like `access`, for a list that an earlier command performed, if that needs no allocation; otherwise does nothing and returns `false`.
     #[inline(always)]
     pub(crate) fn access_again(&mut self, list: u32, command: &'static str, at: &mut Position) -> bool {
-        let Some(accessed) = self.accessed.get_mut(list as usize) else {
+        let Some(accessed) = self.access_epochs.get_mut(list as usize) else {
             return true;
         };
         if *accessed == self.epoch {
@@ -447,7 +447,7 @@ impl Recorded {
         let mut all = own;
         if self.is_new(list) {
             all.extend_from_slice(&self.log.lists[list as usize]);
-            self.accessed[list as usize] = self.epoch;
+            self.access_epochs[list as usize] = self.epoch;
         }
         self.perform(all, at);
     }
@@ -456,7 +456,7 @@ impl Recorded {
     pub(crate) fn perform(&mut self, accesses: Vec<LoggedAccess>, at: &Position) {
         if !accesses.is_empty() {
             self.log.lists.push(accesses);
-            self.accessed.push(self.epoch);
+            self.access_epochs.push(self.epoch);
             self.log.has_accesses = true;
             let list = self.log.lists.len() as u32 - 1;
             self.log.events.push(at, Event::Access(list));
@@ -515,7 +515,7 @@ impl Recorded {
             return false;
         };
         let is_global =
-            matches!(last.extent, DependencyMemory::All) && matches!(last.change, BarrierChange::None);
+            matches!(last.memory, DependencyMemory::All) && matches!(last.change, BarrierChange::None);
         if !is_global || last.scopes != scopes || !self.log.events.has_room() {
             return false;
         }
@@ -547,8 +547,8 @@ impl Recorded {
     }
 
     /// Logs that bytes become undefined.
-    pub(crate) fn lose(&mut self, discard: Discard, secondary: Option<Object>, at: &Position) {
-        self.event(Event::Lose(Box::new((discard, secondary))), at);
+    pub(crate) fn discard(&mut self, discard: Discard, secondary: Option<Object>, at: &Position) {
+        self.event(Event::Discard(Box::new((discard, secondary))), at);
     }
 
     /// Logs that a secondary command buffer runs in a subpass.

@@ -30,7 +30,7 @@ pub(super) struct Mistake {
     verdict: Certainty,
     rule: Rule,
     /// The command that breaks the rule, and the earlier command, if there is one.
-    uses: [Option<KindOfUse>; 2],
+    uses: [Option<UseKind>; 2],
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -41,13 +41,13 @@ enum Rule {
 
 /// A kind of command, and the resource that it uses, if any.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct KindOfUse {
-    resource: Option<(KindOfResource, Action)>,
+struct UseKind {
+    resource: Option<(ResourceKind, Action)>,
     command: &'static str,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-enum KindOfResource {
+enum ResourceKind {
     Named(vk::ObjectType, String),
     /// An unnamed resource that is bound to memory: type, format, extent, size, and its memory object and offset.
     Placed(vk::ObjectType, vk::Format, [u32; 3], u64, (u64, u64)),
@@ -57,7 +57,7 @@ enum KindOfResource {
 impl Mistake {
     /// The mistake for a missing dependency.
     pub(super) fn of_hazard(hazard: &Hazard, sites: &Sites, names: &Names) -> Mistake {
-        let of = |used| Some(KindOfUse::new(used, sites, names));
+        let of = |used| Some(UseKind::new(used, sites, names));
         Mistake {
             verdict: hazard.verdict,
             rule: Rule::Order(hazard.missing),
@@ -67,10 +67,10 @@ impl Mistake {
 
     /// The mistake for a read of lost contents.
     pub(super) fn of_loss(lost: &LostContents, sites: &Sites, names: &Names) -> Mistake {
-        let of = |used| KindOfUse::new(used, sites, names);
+        let of = |used| UseKind::new(used, sites, names);
         let by = match &lost.loss {
             LossReason::NeverWritten => None,
-            LossReason::MemoryDiscarded { tag, .. } => Some(KindOfUse {
+            LossReason::MemoryDiscarded { tag, .. } => Some(UseKind {
                 resource: None,
                 command: command_of(*tag, sites),
             }),
@@ -87,27 +87,27 @@ impl Mistake {
     }
 }
 
-impl KindOfUse {
-    fn new(used: &MemoryUse, sites: &Sites, names: &Names) -> KindOfUse {
-        KindOfUse {
-            resource: Some((KindOfResource::new(used, sites, names), used.action)),
+impl UseKind {
+    fn new(used: &MemoryUse, sites: &Sites, names: &Names) -> UseKind {
+        UseKind {
+            resource: Some((ResourceKind::new(used, sites, names), used.action)),
             command: command_of(used.tag, sites),
         }
     }
 }
 
-impl KindOfResource {
-    fn new(used: &MemoryUse, sites: &Sites, names: &Names) -> KindOfResource {
+impl ResourceKind {
+    fn new(used: &MemoryUse, sites: &Sites, names: &Names) -> ResourceKind {
         let object = sites.object(used.resource);
         if let Some(name) = names.get(object) {
-            return KindOfResource::Named(object.0, name);
+            return ResourceKind::Named(object.0, name);
         }
         let resource = sites.resource(used.resource);
         let placed = resource.and_then(|resource| Some((resource, resource.place.get()?)));
-        placed.map_or(KindOfResource::Unplaced(object), |(resource, place)| {
+        placed.map_or(ResourceKind::Unplaced(object), |(resource, place)| {
             let vk::Extent3D { width, height, depth } = resource.extent;
             let at = (place.memory, place.first);
-            KindOfResource::Placed(
+            ResourceKind::Placed(
                 object.0,
                 resource.format,
                 [width, height, depth],
@@ -127,7 +127,7 @@ fn command_of(tag: Tag, sites: &Sites) -> &'static str {
 pub(super) struct Mistakes {
     names: Arc<Names>,
     known: HashMap<Mistake, usize>,
-    told: Vec<Repeated>,
+    reported: Vec<Repeated>,
 }
 
 /// A mistake that was reported, and the number of times that it was found again.
@@ -154,13 +154,13 @@ impl Mistakes {
     /// Returns the finding of a mistake if it is new; otherwise increments its count.
     pub(super) fn find(&mut self, mistake: Mistake, finding: impl FnOnce() -> Finding) -> Option<Finding> {
         if let Some(index) = self.known.get(&mistake) {
-            self.told[*index].times += 1;
+            self.reported[*index].times += 1;
             return None;
         }
         let finding = finding();
-        if self.told.len() < MAX_MISTAKES {
-            self.known.insert(mistake, self.told.len());
-            self.told.push(Repeated {
+        if self.reported.len() < MAX_MISTAKES {
+            self.known.insert(mistake, self.reported.len());
+            self.reported.push(Repeated {
                 id: finding.id,
                 text: self.names.resolve(&finding.text, &mut Vec::new()),
                 times: 0,
@@ -171,6 +171,10 @@ impl Mistakes {
 
     /// The mistakes that were found more than once.
     pub(super) fn repeated(&self) -> Vec<Repeated> {
-        self.told.iter().filter(|one| one.times > 0).cloned().collect()
+        self.reported
+            .iter()
+            .filter(|one| one.times > 0)
+            .cloned()
+            .collect()
     }
 }

@@ -1,8 +1,8 @@
 //! Checks the order of accesses and the contents of memory with `tileheap-sync`.
 //!
 //! ```text
-//! recording   Log: accesses, barriers, events, discards                     per command buffer, without a lock
-//! submit      Followed: the model, which runs each log once it is submitted  per device
+//! recording   Log: accesses, barriers, events, discards                    per command buffer, without a lock
+//! submit      Tracker: the model, which runs each log once it is submitted  per device
 //! report      Findings: messages, with the position of each command
 //! ```
 //! Every queue has separate tile memory: a log is translated for the queue that it is submitted to. Poisoning does not depend on the model: the bytes
@@ -12,7 +12,6 @@ use ash::vk;
 use ash::vk::Handle;
 use tileheap_sync::program::{EventId, FenceId, QueueId, SemaphoreId};
 
-pub(crate) mod followed;
 pub(crate) mod log;
 pub(crate) mod mistakes;
 pub(crate) mod ordinary;
@@ -21,6 +20,7 @@ pub(crate) mod report;
 mod sites;
 #[cfg(test)]
 mod tests;
+pub(crate) mod tracker;
 pub(crate) mod unseen;
 
 fn event_id(event: vk::Event) -> EventId {

@@ -16,7 +16,7 @@ pub(crate) struct OrdinaryMemory {
     /// Memory objects by handle.
     objects: IdMap<u64, MemoryObject>,
     /// Number of memory objects that resources have been bound to so far.
-    known: u64,
+    object_count: u64,
     /// The device's `bufferImageGranularity`.
     granularity: u64,
 }
@@ -28,13 +28,13 @@ struct MemoryObject {
     /// Number of batches that were submitted when the first resource was bound.
     bound_at: u64,
     /// The resources bound to the object, by number.
-    residents: IdMap<u32, Resident>,
+    resources: IdMap<u32, BoundResource>,
     by_bytes: Intervals,
 }
 
 /// A resource that is bound to a memory object.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Resident {
+pub(crate) struct BoundResource {
     /// The number of the resource.
     pub(crate) number: u32,
     /// The bytes of the memory object that the resource uses, `[first, end)`.
@@ -74,21 +74,21 @@ impl OrdinaryMemory {
 
     /// Binds a resource to a memory object after `batches` batches were submitted. Returns the resources that share bytes with it and, if there are
     /// any, the resource itself.
-    pub(crate) fn bind(&mut self, handle: u64, resident: Resident, batches: u64) -> Vec<Shared> {
-        let (known, granularity) = (&mut self.known, self.granularity);
+    pub(crate) fn bind(&mut self, handle: u64, resident: BoundResource, batches: u64) -> Vec<Shared> {
+        let (object_count, granularity) = (&mut self.object_count, self.granularity);
         let object = self.objects.entry(handle).or_insert_with(|| {
-            *known += 1;
+            *object_count += 1;
             MemoryObject {
-                id: MemoryId(ORDINARY | *known),
+                id: MemoryId(ORDINARY | *object_count),
                 bound_at: batches,
-                residents: IdMap::default(),
+                resources: IdMap::default(),
                 by_bytes: Intervals::default(),
             }
         });
         let close = object.by_bytes.overlapping(pages(resident.bytes, granularity));
         let others = close
             .iter()
-            .filter_map(|number| object.residents.get(&(*number as u32)))
+            .filter_map(|number| object.resources.get(&(*number as u32)))
             .filter(|other| resident.shares(other, granularity));
         let mut shared: Vec<Shared> = others.map(|other| other.shared(batches)).collect();
         if !shared.is_empty() {
@@ -101,14 +101,14 @@ impl OrdinaryMemory {
                 .for_each(|own| own.may_be_written |= may_be_written);
         }
         object.by_bytes.insert(resident.number.into(), resident.bytes);
-        object.residents.insert(resident.number, resident);
+        object.resources.insert(resident.number, resident);
         shared
     }
 
     /// Removes a destroyed resource.
     pub(crate) fn unbind(&mut self, handle: u64, number: u32) {
         if let Some(object) = self.objects.get_mut(&handle) {
-            if let Some(resident) = object.residents.remove(&number) {
+            if let Some(resident) = object.resources.remove(&number) {
                 object.by_bytes.remove(number.into(), resident.bytes);
             }
         }
@@ -120,10 +120,10 @@ impl OrdinaryMemory {
     }
 }
 
-impl Resident {
+impl BoundResource {
     /// Returns `true` if two resources share bytes. A linear and a nonlinear resource share whole pages of
     /// `bufferImageGranularity` (section "Resource Memory Association").
-    fn shares(&self, other: &Resident, granularity: u64) -> bool {
+    fn shares(&self, other: &BoundResource, granularity: u64) -> bool {
         let page = match self.is_linear == other.is_linear {
             true => 1,
             false => granularity.max(1),
@@ -150,8 +150,8 @@ fn pages((first, end): (u64, u64), page: u64) -> (u64, u64) {
 mod tests {
     use super::*;
 
-    fn resident(number: u32, bytes: (u64, u64), is_linear: bool) -> Resident {
-        Resident {
+    fn resident(number: u32, bytes: (u64, u64), is_linear: bool) -> BoundResource {
+        BoundResource {
             number,
             bytes,
             is_linear,
@@ -203,7 +203,7 @@ mod tests {
         let mut memory = OrdinaryMemory::new(1);
         memory.bind(7, resident(1, (0, 64), true), 0);
         let mut late = |number, is_linear| {
-            let resident = Resident {
+            let resident = BoundResource {
                 bound_at: 3,
                 ..resident(number, (0, 64), is_linear)
             };

@@ -4,7 +4,7 @@ use ash::vk::{self, ImageAspectFlags as Aspects};
 use tileheap_sync::program::ResourceId;
 use tileheap_sync::render_pass::{AttachmentUse, RenderPass, Role};
 
-use super::log::{LoggedAccess, ORDINARY, Recorded};
+use super::log::{LogRecorder, LoggedAccess, ORDINARY};
 use crate::model::position::Position;
 
 /// A render pass instance that is being recorded.
@@ -48,7 +48,7 @@ impl Subpasses {
 
     /// Begins a render pass instance.
     pub(crate) fn begin(
-        recorded: &mut Recorded,
+        recorded: &mut LogRecorder,
         pass: RenderPass,
         feedback: Feedback,
         at: &Position,
@@ -65,7 +65,7 @@ impl Subpasses {
     }
 
     /// Ends the current subpass, and begins the next one, if there is one.
-    pub(crate) fn next(&mut self, recorded: &mut Recorded, at: &Position) {
+    pub(crate) fn next(&mut self, recorded: &mut LogRecorder, at: &Position) {
         self.leave(recorded, at);
         let Some(pass) = &self.pass else { return };
         if self.subpass as usize + 1 < pass.subpasses.len() {
@@ -76,7 +76,7 @@ impl Subpasses {
     }
 
     /// Ends the render pass instance.
-    pub(crate) fn end(&mut self, recorded: &mut Recorded, at: &Position) {
+    pub(crate) fn end(&mut self, recorded: &mut LogRecorder, at: &Position) {
         self.leave(recorded, at);
         self.pass = None;
         self.key = u64::from(self.has_feedback);
@@ -84,7 +84,7 @@ impl Subpasses {
 
     /// Ends a subpass. Which attachments were drawn to is unknown: the store operation `NONE` is assumed to keep the
     /// contents.
-    fn leave(&self, recorded: &mut Recorded, at: &Position) {
+    fn leave(&self, recorded: &mut LogRecorder, at: &Position) {
         if let Some(pass) = &self.pass {
             recorded.pass(pass.end(self.subpass, |_| Aspects::empty()), at);
         }
@@ -93,7 +93,7 @@ impl Subpasses {
     /// Returns `true` if a draw has nothing to log for its attachments: an earlier draw of this epoch has drawn to them, and draws
     /// cannot read them.
     #[inline]
-    pub(crate) fn has_drawn(&self, recorded: &Recorded, acts: bool) -> bool {
+    pub(crate) fn has_drawn(&self, recorded: &LogRecorder, acts: bool) -> bool {
         !self.has_feedback && self.last_drawn[usize::from(acts)] == recorded.epoch
     }
 
@@ -101,7 +101,7 @@ impl Subpasses {
     #[inline]
     pub(crate) fn draw(
         &mut self,
-        recorded: &mut Recorded,
+        recorded: &mut LogRecorder,
         (command, acts): (&'static str, bool),
         at: &mut Position,
     ) {
@@ -117,7 +117,7 @@ impl Subpasses {
     }
 
     #[inline(never)]
-    fn draw_first(&mut self, recorded: &mut Recorded, acts: bool, at: &Position) {
+    fn draw_first(&mut self, recorded: &mut LogRecorder, acts: bool, at: &Position) {
         let Some(pass) = &self.pass else {
             return recorded.draws(acts);
         };
@@ -159,7 +159,7 @@ impl Subpasses {
 
     /// The accesses of a draw to attachments that it may also read. They belong to the same event as the accesses of its shaders, and each draw has a
     /// separate event, since it may read what the previous draw has written.
-    pub(crate) fn draw_with_feedback(&self, recorded: &mut Recorded, acts: bool) -> Vec<LoggedAccess> {
+    pub(crate) fn draw_with_feedback(&self, recorded: &mut LogRecorder, acts: bool) -> Vec<LoggedAccess> {
         recorded.epoch += 1;
         match &self.pass {
             Some(pass) => self.attachment_accesses(pass, acts),
@@ -265,7 +265,7 @@ mod tests {
     /// Number of events of a subpass with these draws, including its beginning.
     fn events(draws: &[bool]) -> usize {
         let pass = instance(vk::ImageLayout::GENERAL);
-        let (mut recorded, mut at) = (Recorded::new(), Position::default());
+        let (mut recorded, mut at) = (LogRecorder::new(), Position::default());
         let mut subpasses = Subpasses::begin(&mut recorded, pass, Feedback::default(), &at);
         for acts in draws {
             subpasses.draw(&mut recorded, ("vkCmdDraw", *acts), &mut at);
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn dynamic_rendering_reads_attachments_in_two_layouts() {
         let has_feedback = |layout, reads_locally| {
-            let (mut recorded, at) = (Recorded::new(), Position::default());
+            let (mut recorded, at) = (LogRecorder::new(), Position::default());
             let feedback = Feedback {
                 reads_locally: vec![reads_locally],
                 ..Feedback::default()

@@ -40,9 +40,9 @@ impl Verdicts {
     }
 }
 
-/// The verdicts to report, and the mistakes reported so far, since frames repeat them.
+/// Reports findings with some verdicts. Frames repeat mistakes: each is reported once.
 #[derive(Debug, Default)]
-pub(crate) struct Reported {
+pub(crate) struct FindingReporter {
     verdicts: Verdicts,
     /// True if a mistake is reported each time that it occurs, not only once.
     repeats: bool,
@@ -51,7 +51,7 @@ pub(crate) struct Reported {
 
 /// The kinds of work that the layer may have missed.
 #[derive(Clone, Copy)]
-pub(crate) struct Unseen<'a> {
+pub(crate) struct UnseenWork<'a> {
     pub(crate) writes: &'a UnseenWritesSoFar,
     /// True if unseen work may have ordered accesses.
     pub(crate) order: bool,
@@ -64,11 +64,11 @@ fn command(used: &MemoryUse) -> (u64, Tag, ResourceId) {
     (used.batch, used.tag, used.resource)
 }
 
-impl Reported {
+impl FindingReporter {
     /// Creates a reporter of findings with these verdicts. Objects have the names in `names`. Reports each mistake once, or every time if
     /// `repeats` is true.
-    pub(crate) fn new(verdicts: Verdicts, repeats: bool, names: Arc<Names>) -> Reported {
-        Reported {
+    pub(crate) fn new(verdicts: Verdicts, repeats: bool, names: Arc<Names>) -> FindingReporter {
+        FindingReporter {
             verdicts,
             repeats,
             mistakes: Mistakes::new(names),
@@ -86,7 +86,7 @@ impl Reported {
         &mut self,
         findings: &Findings,
         sites: &Sites,
-        unseen: Unseen<'_>,
+        unseen: UnseenWork<'_>,
     ) -> Vec<Finding> {
         let lost = findings.lost.iter().filter(|one| !is_for_host(one, sites));
         let lost = lost.map(|one| LostContents {
@@ -118,7 +118,7 @@ impl Reported {
                 let lost = LostContents { reader, ..*one };
                 let mistake = || Mistake::of_loss(&lost, sites, self.mistakes.names());
                 let mistake = (!self.repeats).then(mistake);
-                found.extend(self.once(mistake, || lost_contents(&lost, sites)));
+                found.extend(self.report_once(mistake, || lost_contents(&lost, sites)));
             }
         }
         let followed = findings.hazards.iter().filter(|one| is_followed(one, sites));
@@ -134,14 +134,18 @@ impl Reported {
             if !is_explained(hazard, &lost, &hazards) {
                 let mistake = || Mistake::of_hazard(hazard, sites, self.mistakes.names());
                 let mistake = (!self.repeats).then(mistake);
-                found.extend(self.once(mistake, || missing_order(hazard, sites)));
+                found.extend(self.report_once(mistake, || missing_order(hazard, sites)));
             }
         }
         found
     }
 
     /// Returns the finding, unless its mistake was reported before.
-    fn once(&mut self, mistake: Option<Mistake>, finding: impl FnOnce() -> Finding) -> Option<Finding> {
+    fn report_once(
+        &mut self,
+        mistake: Option<Mistake>,
+        finding: impl FnOnce() -> Finding,
+    ) -> Option<Finding> {
         match mistake {
             Some(mistake) => self.mistakes.find(mistake, finding),
             None => Some(finding()),
@@ -201,7 +205,7 @@ fn is_for_host(lost: &LostContents, sites: &Sites) -> bool {
 
 /// The verdict on lost contents, given what is known about the command that reads them. If part of a buffer is defined, the finding is only possible: a
 /// shader may read only that part through its descriptor. This does not apply to images: no program knows which texels are in which bytes.
-fn verdict_of_loss(lost: &LostContents, sites: &Sites, unseen: Unseen<'_>) -> Certainty {
+fn verdict_of_loss(lost: &LostContents, sites: &Sites, unseen: UnseenWork<'_>) -> Certainty {
     let Some(resource) = sites.resource(lost.reader.resource) else {
         return lost.verdict;
     };
@@ -265,7 +269,7 @@ impl fmt::Display for ResourceText<'_> {
 }
 
 /// Names the object and, for an image, the affected part.
-fn short(used: &MemoryUse, sites: &Sites) -> String {
+fn resource_name(used: &MemoryUse, sites: &Sites) -> String {
     let ResourceText { object, part, .. } = described(used, sites);
     part.map_or_else(|| object.to_string(), |part| format!("{object} ({part})"))
 }
@@ -448,9 +452,9 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<Cow<'static, str>
         LossReason::NeverWritten => (write, None),
         LossReason::MemoryDiscarded { batch, tag } => {
             let reason = match tag {
-                BATCH_END => sites.ends,
+                BATCH_END => sites.end_discard,
                 tag => match sites.event(tag) {
-                    Some((_, (_, Event::Lose(lost)))) => Some(lost.0.reason),
+                    Some((_, (_, Event::Discard(lost)))) => Some(lost.0.reason),
                     _ => None,
                 },
             };
@@ -464,7 +468,7 @@ fn loss(lost: &LostContents, sites: &Sites) -> (String, Option<Cow<'static, str>
                 Action::Access(..) => DiscardReason::Store,
                 _ => DiscardReason::Transition,
             };
-            let discarded = format!(" of {}", short(&by, sites));
+            let discarded = format!(" of {}", resource_name(&by, sites));
             of(reason, discarded, (by.batch, by.tag))
         }
         LossReason::WrittenThrough(by) => {
@@ -520,7 +524,11 @@ fn begins_subpass(by: &MemoryUse, sites: &Sites) -> bool {
 
 fn last_write(last: Option<&MemoryUse>, sites: &Sites) -> String {
     match last {
-        Some(last) => format!("last write of {}{}", short(last, sites), sites.place(last)),
+        Some(last) => format!(
+            "last write of {}{}",
+            resource_name(last, sites),
+            sites.place(last)
+        ),
         None => "no known earlier write".to_owned(),
     }
 }
@@ -528,7 +536,7 @@ fn last_write(last: Option<&MemoryUse>, sites: &Sites) -> String {
 /// Returns the finding for a secondary command buffer that discards contents inside a render pass.
 fn inheritance(lost: &DiscardedContents, sites: &Sites) -> Option<Finding> {
     let (_, (at, event)) = sites.event(lost.tag)?;
-    let Event::Lose(discarded) = event else {
+    let Event::Discard(discarded) = event else {
         return None;
     };
     let (discard, Some(secondary)) = **discarded else {

@@ -23,18 +23,18 @@ pub(crate) struct Sites {
     /// The memory objects that the host has mapped.
     mapped: IdSet<u64>,
     /// The reason why tile memory contents become undefined at the end of each batch, if they do.
-    pub(super) ends: Option<DiscardReason>,
+    pub(super) end_discard: Option<DiscardReason>,
     /// The number of events in the logs.
-    events: usize,
+    event_count: usize,
     /// The number of events that the last pruning kept.
-    kept: usize,
+    kept_event_count: usize,
 }
 
 impl Sites {
     /// Adds a log, and the logs of its secondary command buffers.
     pub(crate) fn add_log(&mut self, log: &Arc<Log>) {
         if self.logs.insert(log.number, log.clone()).is_none() {
-            self.events += log.len();
+            self.event_count += log.len();
         }
         // It may have been removed before the log that runs it.
         for secondary in log.secondaries() {
@@ -44,13 +44,13 @@ impl Sites {
 
     /// Returns `true` if the events added since the last pruning outnumber those that it kept by more than `events`.
     pub(crate) fn needs_pruning(&self, events: usize) -> bool {
-        self.events > self.kept * 2 + events
+        self.event_count > self.kept_event_count * 2 + events
     }
 
-    /// Returns the number of a batch, which encodes its submit call, its index and its queue. Records `ends`, the reason why contents become
+    /// Returns the number of a batch, which encodes its submit call, its index and its queue. Records `end_discard`, the reason why contents become
     /// undefined at its end, if any.
-    pub(crate) fn batch(&mut self, submit: Submit, ends: Option<DiscardReason>) -> u64 {
-        self.ends = ends.or(self.ends);
+    pub(crate) fn batch(&mut self, submit: Submit, end_discard: Option<DiscardReason>) -> u64 {
+        self.end_discard = end_discard.or(self.end_discard);
         let known = self.queues.iter().position(|queue| *queue == submit.queue);
         let queue = known.unwrap_or_else(|| {
             self.queues.push(submit.queue);
@@ -88,8 +88,8 @@ impl Sites {
     /// Removes all logs and resources except these.
     pub(crate) fn retain(&mut self, logs: &IdSet<u64>, resources: &IdSet<ResourceId>) {
         self.logs.retain(|number, _| logs.contains(number));
-        self.events = self.logs.values().map(|log| log.len()).sum();
-        self.kept = self.events;
+        self.event_count = self.logs.values().map(|log| log.len()).sum();
+        self.kept_event_count = self.event_count;
         self.resources.retain(|id, _| resources.contains(id));
     }
 

@@ -12,9 +12,9 @@ use tileheap_sync::program::{
 };
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-use super::followed::{Followed, FollowedBatch};
-use super::log::{EnclosingSubpass, Log, LoggedAccess, Recorded};
-use super::report::{Reported, Verdicts};
+use super::log::{EnclosingSubpass, Log, LogRecorder, LoggedAccess};
+use super::report::{FindingReporter, Verdicts};
+use super::tracker::{TrackedBatch, Tracker};
 use crate::model::finding::Finding;
 use crate::model::objects::Object;
 use crate::model::position::{Position, Submit};
@@ -43,7 +43,7 @@ fn buffer(number: u32, is_tile: bool, first: u64) -> Arc<Resource> {
         number,
         needs: None,
         driver_size: 1024,
-        fits_below: true,
+        fits_driver_memory: true,
         size: 1024,
         tiling: Tiling::Linear,
         format: vk::Format::UNDEFINED,
@@ -54,31 +54,31 @@ fn buffer(number: u32, is_tile: bool, first: u64) -> Arc<Resource> {
         is_fetched: false,
         is_input: false,
         sharing: Default::default(),
-        follows: false.into(),
+        is_followed: false.into(),
         place: OnceLock::from(place),
     })
 }
 
 /// A device with two buffers in tile memory and a timeline semaphore.
 struct Device {
-    followed: Followed,
+    tracker: Tracker,
     submits: u64,
 }
 
 impl Device {
     fn new(verdicts: Verdicts) -> Device {
-        let mut followed = Followed::new(true, Reported::new(verdicts, false, Arc::default()), 1);
+        let mut tracker = Tracker::new(true, FindingReporter::new(verdicts, false, Arc::default()), 1);
         for number in BUFFERS {
-            followed.bind(&buffer(number, true, 0));
+            tracker.bind(&buffer(number, true, 0));
         }
-        followed.create_timeline(semaphore(), 0);
-        Device { followed, submits: 0 }
+        tracker.create_timeline(semaphore(), 0);
+        Device { tracker, submits: 0 }
     }
 
     /// Submits a command buffer to a queue; each queue has a separate family.
     fn submit(&mut self, queue: u32, log: &Arc<Log>, batch: &Batch) -> Vec<Finding> {
         self.submits += 1;
-        self.followed.submit(FollowedBatch {
+        self.tracker.submit(TrackedBatch {
             submit: Submit {
                 number: self.submits,
                 batch: 0,
@@ -88,14 +88,14 @@ impl Device {
             batch,
             logs: vec![log.clone()],
             fence: vk::Fence::null(),
-            ends: None,
+            end_discard: None,
         })
     }
 
     /// The number of a buffer in ordinary memory.
     fn ordinary(&mut self) -> ResourceId {
         let object = Object(vk::ObjectType::BUFFER, 99);
-        self.followed.number_of_transferred(object, || 99)
+        self.tracker.number_of_transferred(object, || 99)
     }
 }
 
@@ -112,14 +112,14 @@ fn texts(findings: &[Finding]) -> Vec<(&'static str, &str)> {
 
 /// A command buffer.
 struct Commands {
-    recorded: Recorded,
+    recorded: LogRecorder,
     at: Position,
 }
 
 impl Commands {
     fn new() -> Commands {
         Commands {
-            recorded: Recorded::new(),
+            recorded: LogRecorder::new(),
             at: Position::default(),
         }
     }
@@ -171,7 +171,7 @@ impl Commands {
         };
         let dependency = Dependency {
             scopes,
-            extent,
+            memory: extent,
             change,
         };
         self.recorded.barrier([dependency], &[], &self.at);
@@ -253,7 +253,7 @@ fn a_barrier_after_a_batch_that_waits_orders_it() {
     let mut found = device.submit(0, &fill(), &waits(1));
     found.extend(device.submit(0, &barrier, &Batch::default()));
     found.extend(device.submit(0, &fill(), &Batch::default()));
-    found.extend(device.followed.signal(semaphore(), 1));
+    found.extend(device.tracker.signal(semaphore(), 1));
     assert_eq!(texts(&found), []);
 }
 
@@ -383,9 +383,9 @@ fn logs_that_run_again_are_known_again() {
         }
         let many = many.transfer(a, CLEAR).end();
         let mut found = device.submit(0, &many, &Batch::default());
-        found.extend(device.followed.wait(HostWait::Device));
+        found.extend(device.tracker.wait(HostWait::Device));
         found.extend(device.submit(0, &primary, &Batch::default()));
-        found.extend(device.followed.wait(HostWait::Device));
+        found.extend(device.tracker.wait(HostWait::Device));
         assert_eq!(texts(&found), []);
     }
 }

@@ -27,7 +27,7 @@ fn resource(object: Object, info: &vk::ImageCreateInfo<'_>, tiling: Tiling) -> A
         number: object.1 as u32,
         needs: None,
         driver_size: 1 << 16,
-        fits_below: false,
+        fits_driver_memory: false,
         size: 1 << 16,
         tiling,
         format: info.format,
@@ -38,7 +38,7 @@ fn resource(object: Object, info: &vk::ImageCreateInfo<'_>, tiling: Tiling) -> A
         is_fetched: false,
         is_input: false,
         sharing: Default::default(),
-        follows: false.into(),
+        is_followed: false.into(),
         place: OnceLock::from(MemoryBinding {
             memory: 1,
             is_tile: true,
@@ -158,7 +158,7 @@ fn copy(
         .src_image(image(from))
         .dst_image(image(to))
         .regions(&second);
-    let regions = ImageRegions::Copies(Regions::First(&first));
+    let regions = ImageRegions::Copies(Regions::V1(&first));
     let found = uses(Transfer::Images(image(from), image(to), regions));
     assert_eq!(uses(Transfer::copy_image(&info)), found);
     found
@@ -182,7 +182,7 @@ fn blit(filter: vk::Filter, source: [vk::Offset3D; 2], target: [vk::Offset3D; 2]
         .dst_image(image(ARRAY))
         .filter(filter)
         .regions(&second);
-    let regions = ImageRegions::Blits(filter, Regions::First(&first));
+    let regions = ImageRegions::Blits(filter, Regions::V1(&first));
     let found = uses(Transfer::Images(image(FLAT), image(ARRAY), regions));
     assert_eq!(uses(Transfer::blit(&info)), found);
     found
@@ -342,7 +342,7 @@ fn resolves_have_a_stage_of_their_own() {
         (FLAT, area, false, S::RESOLVE, true),
         (ARRAY, area, true, S::RESOLVE, true),
     ];
-    let regions = ImageRegions::Resolves(Regions::First(&first));
+    let regions = ImageRegions::Resolves(Regions::V1(&first));
     assert_eq!(uses(Transfer::Images(from, to, regions)), expected);
     let info = vk::ResolveImageInfo2::default().src_image(from).dst_image(to);
     assert_eq!(uses(Transfer::resolve(&info.regions(&second))), expected);
@@ -387,7 +387,7 @@ fn copies_with_buffers_use_the_same_texels_on_both_sides() {
             image_extent: extent(8, 4, 1),
             ..Default::default()
         };
-        let regions = Regions::First(std::slice::from_ref(&region));
+        let regions = Regions::V1(std::slice::from_ref(&region));
         uses(Transfer::Upload(
             vk::Buffer::from_raw(BUFFER),
             image(handle),

@@ -360,7 +360,7 @@ pub(super) fn transition(
         .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
         .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
         .image(image.0)
-        .subresource_range(rig::whole(vk::ImageAspectFlags::COLOR))
+        .subresource_range(rig::whole_image(vk::ImageAspectFlags::COLOR))
 }
 
 /// Creates a render pass of one subpass without draws to `x`, with its layouts before, in and after it.
@@ -450,8 +450,9 @@ pub(super) fn read_resolved_depth(scene: &Scene<'_>, from: Side) {
     let view = |image| rig.create(&rig::view_info(image, format, aspect));
     let (source, target) = ((source, view(source)), (target, view(target)));
     let to: Side = (DEPTH_WRITE.0 | COLOR_WRITE.0, DEPTH_WRITE.1 | COLOR_WRITE.1);
-    let barriers = [source, target]
-        .map(|image| transition(image, Layout::GENERAL, NOTHING, to).subresource_range(rig::whole(aspect)));
+    let barriers = [source, target].map(|image| {
+        transition(image, Layout::GENERAL, NOTHING, to).subresource_range(rig::whole_image(aspect))
+    });
     scene.depend(&vk::DependencyInfo::default().image_memory_barriers(&barriers));
     let depth = vk::RenderingAttachmentInfo::default()
         .image_view(source.1)
@@ -508,7 +509,7 @@ pub(super) fn read_aspect(scene: &Scene<'_>, aspect: vk::ImageAspectFlags) {
     rig.bind_image(image, scene.object, 8 * IMAGES);
     let view = |aspects| rig.create(&rig::view_info(image, format, aspects));
     let barrier = transition((image, view(both)), Layout::GENERAL, NOTHING, DEPTH_WRITE);
-    let barriers = [barrier.subresource_range(rig::whole(both))];
+    let barriers = [barrier.subresource_range(rig::whole_image(both))];
     scene.depend(&vk::DependencyInfo::default().image_memory_barriers(&barriers));
     let attachment = vk::RenderingAttachmentInfo::default()
         .image_view(view(both))

@@ -16,7 +16,7 @@ use tileheap_device::ffi;
 
 pub use instance::{Ask, Instance, Message, is_validated, prepare_environment};
 pub use test_device::{HostBuffer, Pipeline, TILE, TestDevice};
-pub use tileheap_testkit::objects::{Descriptor, area, image_info, view_info, whole, with_triangles};
+pub use tileheap_testkit::objects::{Descriptor, area, image_info, view_info, whole_image, with_triangles};
 pub use tileheap_testkit::skip;
 pub use work::{CLEAR, CLEARED, COPY, COPY_TEXELS, FILL, Operations, SIDE, clear_value};
 

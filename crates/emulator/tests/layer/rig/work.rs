@@ -4,7 +4,7 @@ use ash::vk;
 use tileheap_device::ffi::TileMemoryBindInfoQCOM;
 use tileheap_testkit::objects;
 
-use super::{Descriptor, Pipeline, Rig, TILE, TestDevice, area, whole};
+use super::{Descriptor, Pipeline, Rig, TILE, TestDevice, area, whole_image};
 
 /// Writes the constant into every word.
 pub const FILL: &str = "layout(local_size_x = 64) in;
@@ -107,7 +107,7 @@ impl TestDevice {
             .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
             .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
             .image(image)
-            .subresource_range(whole(vk::ImageAspectFlags::COLOR));
+            .subresource_range(whole_image(vk::ImageAspectFlags::COLOR));
         self.pipeline_barrier(commands, &[], &[barrier]);
     }
 

@@ -149,7 +149,7 @@ fn command(random: &mut SplitMix64, resources: &[Resource], family: u32) -> Comm
     access.discards = side == CS_WRITE && random.one_in(4);
     if random.one_in(12) {
         let mut dependency = transition(resource, NOTHING, NOTHING, false);
-        dependency.extent = DependencyMemory::Part(resource, part);
+        dependency.memory = DependencyMemory::Part(resource, part);
         let other = (family + 1 + random.below(2) as u32) % 3;
         let (from, to) = random.pick(&[(family, other), (other, family)]);
         dependency.change = BarrierChange::Family { from, to };
@@ -157,7 +157,7 @@ fn command(random: &mut SplitMix64, resources: &[Resource], family: u32) -> Comm
     }
     if described.tiling != Tiling::Linear && random.one_in(5) {
         let mut dependency = transition(resource, NOTHING, NOTHING, access.discards);
-        dependency.extent = DependencyMemory::Part(resource, whole(described));
+        dependency.memory = DependencyMemory::Part(resource, whole(described));
         return Command::Barrier(vec![dependency]);
     }
     Command::Action(vec![access])
@@ -182,7 +182,7 @@ fn expected(steps: &[Step], resources: &[Resource], rules: Rules) -> Expected {
                 naive.discard(tag, discard.first, discard.end);
             }
             Command::Barrier(dependencies) => {
-                let DependencyMemory::Part(resource, part) = dependencies[0].extent else {
+                let DependencyMemory::Part(resource, part) = dependencies[0].memory else {
                     unreachable!("of a resource");
                 };
                 let discards = match dependencies[0].change {

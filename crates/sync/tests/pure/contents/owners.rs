@@ -29,7 +29,7 @@ fn losses(sharing: SharingMode, steps: &[(u32, Act)]) -> Vec<(u64, u64, u32, u32
     let act = |side, kind| Command::Action(vec![access(buffer, part, side, kind)]);
     let transfer = || {
         let mut dependency = transition(buffer, NOTHING, NOTHING, false);
-        dependency.extent = DependencyMemory::Part(buffer, part);
+        dependency.memory = DependencyMemory::Part(buffer, part);
         dependency.change = BarrierChange::Family { from: 0, to: 1 };
         Command::Barrier(vec![dependency])
     };

@@ -159,7 +159,7 @@ impl Steps {
             }
             let all = Dependency {
                 scopes: masks::full(),
-                extent: DependencyMemory::All,
+                memory: DependencyMemory::All,
                 change: BarrierChange::None,
             };
             self.draw.push(first, Command::Barrier(vec![all]));

@@ -77,7 +77,7 @@ impl Draw {
                 vec![event],
                 vec![Dependency {
                     scopes,
-                    extent: DependencyMemory::All,
+                    memory: DependencyMemory::All,
                     change: BarrierChange::None,
                 }],
             )
@@ -166,7 +166,7 @@ impl Draw {
         };
         let dependency = Dependency {
             scopes,
-            extent: DependencyMemory::Part(resource, part),
+            memory: DependencyMemory::Part(resource, part),
             change,
         };
         let mut out = Commands::new();

@@ -296,9 +296,9 @@ impl Seen {
 
     fn dependency(&mut self, one: &Dependency) {
         self.scopes(&one.scopes);
-        self.see("Execution", one.extent == DependencyMemory::Execution);
-        self.see("All", one.extent == DependencyMemory::All);
-        self.see("Part", matches!(one.extent, DependencyMemory::Part(..)));
+        self.see("Execution", one.memory == DependencyMemory::Execution);
+        self.see("All", one.memory == DependencyMemory::All);
+        self.see("Part", matches!(one.memory, DependencyMemory::Part(..)));
         match one.change {
             BarrierChange::None => {}
             BarrierChange::Layout { .. } => self.see("Layout", true),

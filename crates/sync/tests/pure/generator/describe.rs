@@ -145,7 +145,7 @@ fn scopes(one: &DependencyScopes) -> String {
 }
 
 fn dependency(one: &Dependency) -> String {
-    let extent = match one.extent {
+    let extent = match one.memory {
         DependencyMemory::Execution => " for execution".to_owned(),
         DependencyMemory::All => String::new(),
         DependencyMemory::Part(resource, of) => format!(" for r{}{}", resource.0, part(of)),

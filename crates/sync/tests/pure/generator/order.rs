@@ -47,13 +47,13 @@ impl Draw {
                 };
                 dependencies.push(Dependency {
                     scopes,
-                    extent: DependencyMemory::Part(image.resource, touch.part),
+                    memory: DependencyMemory::Part(image.resource, touch.part),
                     change,
                 });
                 if need.others || news.len() > 1 {
                     dependencies.push(Dependency {
                         scopes,
-                        extent: DependencyMemory::All,
+                        memory: DependencyMemory::All,
                         change: BarrierChange::None,
                     });
                 }
@@ -83,7 +83,7 @@ impl Draw {
                 };
                 dependencies.push(Dependency {
                     scopes,
-                    extent,
+                    memory: extent,
                     change: BarrierChange::None,
                 });
             }
@@ -175,7 +175,7 @@ impl Draw {
         }
         Dependency {
             scopes,
-            extent,
+            memory: extent,
             change,
         }
     }
@@ -270,7 +270,7 @@ impl Draw {
     /// Releases a resource to another family, or acquires it from there.
     pub(super) fn transfer_family(&mut self, out: &mut Commands, mut dependency: Dependency) {
         let (DependencyMemory::Part(resource, part), BarrierChange::Family { from, .. }) =
-            (dependency.extent, dependency.change)
+            (dependency.memory, dependency.change)
         else {
             unreachable!("a transfer of a part");
         };
@@ -294,7 +294,7 @@ impl Draw {
             let scopes = self.first(need, masks::full());
             let all = Dependency {
                 scopes,
-                extent: DependencyMemory::All,
+                memory: DependencyMemory::All,
                 change: BarrierChange::None,
             };
             if releases {

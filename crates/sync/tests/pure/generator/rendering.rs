@@ -252,7 +252,7 @@ impl Draw {
                     out,
                     Command::Barrier(vec![Dependency {
                         scopes,
-                        extent,
+                        memory: extent,
                         change: BarrierChange::None,
                     }]),
                 );

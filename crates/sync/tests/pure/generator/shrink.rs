@@ -186,11 +186,11 @@ fn details(program: &mut Program, nth: &mut Nth) {
                 if dependency.change != BarrierChange::None && nth.here() {
                     dependency.change = BarrierChange::None;
                 }
-                if matches!(dependency.extent, DependencyMemory::Part(..))
+                if matches!(dependency.memory, DependencyMemory::Part(..))
                     && dependency.change == BarrierChange::None
                     && nth.here()
                 {
-                    dependency.extent = DependencyMemory::All;
+                    dependency.memory = DependencyMemory::All;
                 }
             }
             match command {

@@ -251,7 +251,7 @@ impl Steps {
             &mut commands,
             Command::Barrier(vec![Dependency {
                 scopes,
-                extent,
+                memory: extent,
                 change: BarrierChange::None,
             }]),
         );

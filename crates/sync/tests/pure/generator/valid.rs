@@ -247,7 +247,7 @@ impl Checker<'_> {
     fn dependencies(&self, dependencies: &[Dependency], layouts: bool, families: bool) -> Checked {
         ensure(!dependencies.is_empty(), "a barrier without dependencies")?;
         for dependency in dependencies {
-            if let DependencyMemory::Part(resource, part) = dependency.extent {
+            if let DependencyMemory::Part(resource, part) = dependency.memory {
                 self.part(resource, part, false)?;
                 let optimal = matches!(
                     self.program.resources[resource.0 as usize].tiling,

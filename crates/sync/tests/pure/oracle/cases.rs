@@ -224,7 +224,7 @@ fn cells() -> Vec<Case> {
             vec![
                 copy_to(BUFFER),
                 barrier(Dependency {
-                    extent: DependencyMemory::Part(BUFFER, ResourcePart::Bytes(0, 512)),
+                    memory: DependencyMemory::Part(BUFFER, ResourcePart::Bytes(0, 512)),
                     ..memory(S::COPY, WRITE, S::COPY, READ)
                 }),
                 copy_from(BUFFER),
@@ -237,7 +237,7 @@ fn cells() -> Vec<Case> {
             vec![
                 copy_to(BUFFER),
                 barrier(Dependency {
-                    extent: DependencyMemory::Part(BUFFER, ResourcePart::Bytes(0, 512)),
+                    memory: DependencyMemory::Part(BUFFER, ResourcePart::Bytes(0, 512)),
                     ..memory(S::COPY, WRITE, S::COPY, A::NONE)
                 }),
                 copy_from(BUFFER),

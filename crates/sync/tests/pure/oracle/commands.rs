@@ -196,8 +196,8 @@ impl Flattener<'_> {
                     subpass,
                     stages: stages::second_synchronization_scope(dst, rules),
                 }],
-                available: self.first_access_scope(&dependency.scopes, dependency.extent),
-                visible: self.second_access_scope(&dependency.scopes, dependency.extent),
+                available: self.first_access_scope(&dependency.scopes, dependency.memory),
+                visible: self.second_access_scope(&dependency.scopes, dependency.memory),
             };
             // "Queue Family Ownership Transfer": releases ignore the destination masks, acquires the source masks.
             if did == Some(Did::Release) && rules.releases_ignore_their_destination {
@@ -209,7 +209,7 @@ impl Flattener<'_> {
                 scoped.available = AccessScope::Nothing;
             }
             let index = self.depend(scoped);
-            match (did, dependency.extent) {
+            match (did, dependency.memory) {
                 (Some(did), DependencyMemory::Part(resource, part)) => changes.push((
                     index,
                     MemoryUse {

@@ -125,14 +125,14 @@ pub(super) fn scopes(src: S, src_access: A, dst: S, dst_access: A) -> Dependency
 pub(super) fn memory(src: S, src_access: A, dst: S, dst_access: A) -> Dependency {
     Dependency {
         scopes: scopes(src, src_access, dst, dst_access),
-        extent: DependencyMemory::All,
+        memory: DependencyMemory::All,
         change: BarrierChange::None,
     }
 }
 
 pub(super) fn execution(src: S, dst: S) -> Dependency {
     Dependency {
-        extent: DependencyMemory::Execution,
+        memory: DependencyMemory::Execution,
         ..memory(src, A::NONE, dst, A::NONE)
     }
 }
@@ -151,7 +151,7 @@ pub(super) fn barrier(dependency: Dependency) -> Command {
 pub(super) fn transition(dependency: Dependency, image: ResourceId) -> Dependency {
     let change = BarrierChange::Layout { discards: false };
     Dependency {
-        extent: DependencyMemory::Part(image, all()),
+        memory: DependencyMemory::Part(image, all()),
         change,
         ..dependency
     }
@@ -161,7 +161,7 @@ pub(super) fn transition(dependency: Dependency, image: ResourceId) -> Dependenc
 pub(super) fn transfer(dependency: Dependency) -> Command {
     let extent = DependencyMemory::Part(BUFFER, ResourcePart::Bytes(0, 1024));
     barrier(Dependency {
-        extent,
+        memory: extent,
         change: BarrierChange::Family { from: 0, to: 1 },
         ..dependency
     })

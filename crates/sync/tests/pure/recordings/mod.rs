@@ -105,7 +105,7 @@ pub(crate) fn scopes((src, src_access): Side, (dst, dst_access): Side) -> Depend
 pub(crate) fn memory(from: Side, to: Side) -> Command {
     Command::Barrier(vec![Dependency {
         scopes: scopes(from, to),
-        extent: DependencyMemory::All,
+        memory: DependencyMemory::All,
         change: BarrierChange::None,
     }])
 }
@@ -114,7 +114,7 @@ pub(crate) fn memory(from: Side, to: Side) -> Command {
 pub(crate) fn transition(resource: ResourceId, from: Side, to: Side, discards: bool) -> Dependency {
     Dependency {
         scopes: scopes(from, to),
-        extent: DependencyMemory::Part(resource, all(resource)),
+        memory: DependencyMemory::Part(resource, all(resource)),
         change: BarrierChange::Layout { discards },
     }
 }

@@ -76,8 +76,8 @@ pub enum OperandForm {
     /// Packed, four channels per vector: convolutions and pools, whose windows read elements repeatedly.
     Packed,
     /// Any form, the same for all operands.
-    Alike,
-    /// Like `Alike` if whole texels are concatenated along the channels, otherwise like `Plain`.
+    SameForAll,
+    /// Like `SameForAll` if whole texels are concatenated along the channels, otherwise like `Plain`.
     ConcatChannels,
     /// Row-major, without packing.
     Plain,

@@ -24,7 +24,7 @@ pub(super) const fn test(name: &'static str, onnx: &'static [&'static str]) -> O
 /// Defines an elementwise operator with one operand, in any storage form.
 pub(super) const fn activation(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
     OperatorDefinition {
-        form: OperandForm::Alike,
+        form: OperandForm::SameForAll,
         ..unary(name, onnx)
     }
 }
@@ -41,7 +41,7 @@ pub(super) const fn binary(name: &'static str, onnx: &'static [&'static str]) ->
 /// Defines an operator with two operands, which are broadcast, in any storage form that both share.
 pub(super) const fn sum(name: &'static str, onnx: &'static [&'static str]) -> OperatorDefinition {
     OperatorDefinition {
-        form: OperandForm::Alike,
+        form: OperandForm::SameForAll,
         ..binary(name, onnx)
     }
 }
@@ -57,7 +57,7 @@ pub(super) const fn comparison(name: &'static str, onnx: &'static [&'static str]
 
 pub(super) const BATCH_NORM: OperatorDefinition = OperatorDefinition {
     inputs: 5,
-    form: OperandForm::Alike,
+    form: OperandForm::SameForAll,
     onnx: &["BatchNormalization"],
     ..OperatorDefinition::new("batch_norm", OperatorClass::Broadcast, same_shape)
 };

@@ -16,7 +16,7 @@ use crate::graph::{
 };
 
 /// The common form of `Loop` and `Scan`.
-struct Rounds<'a> {
+struct LoopForm<'a> {
     node: &'a NodeProto,
     body: &'a GraphProto,
     /// The maximum number of rounds, and the condition for running the first one; `None` for an omitted operand.
@@ -110,7 +110,7 @@ impl Reader<'_> {
         }
         self.unify_results(node, &name, &blocks)?;
         let made = self.graph.close_branch(&name, blocks, &inputs);
-        self.keep(node, &made)
+        self.name_outputs(node, &made)
     }
 
     /// Gives the results of all arms a shape that bounds each of them.
@@ -225,9 +225,9 @@ impl Reader<'_> {
             .iter()
             .zip(given)
             .map(|(parameter, input)| Ok((&*parameter.name, self.id(input, &name)?)));
-        let rounds = optional(0).and_then(|input| self.known.get(input)?.wholes()?.pop());
+        let rounds = optional(0).and_then(|input| self.known.get(input)?.integers()?.pop());
         let rounds = rounds.and_then(|rounds| self.counted(rounds));
-        self.rounds(Rounds {
+        self.rounds(LoopForm {
             node,
             body,
             limits,
@@ -286,7 +286,7 @@ impl Reader<'_> {
         }
         let (next, outputs) = body.output.split_at(states);
         let axes = (0..).map(|place| axis("scan_output_axes", place));
-        self.rounds(Rounds {
+        self.rounds(LoopForm {
             stacked: outputs.iter().zip(axes).collect(),
             limits: [None; 2],
             node,
@@ -298,7 +298,7 @@ impl Reader<'_> {
         })
     }
 
-    fn rounds(&mut self, of: Rounds<'_>) -> Result<()> {
+    fn rounds(&mut self, of: LoopForm<'_>) -> Result<()> {
         let name = self.name(of.node);
         let scalar = |graph: &mut GraphBuilder, what: &str, element| {
             graph.constant(format!("{name}/{what}"), element, Shape::default())
@@ -355,11 +355,11 @@ impl Reader<'_> {
             reader.round(&of, &p, [stacks, rest], &captured)
         })?;
         let made = self.graph.close_loop(&name, &inputs);
-        self.keep(of.node, &made)
+        self.name_outputs(of.node, &made)
     }
 
     /// Adds an auxiliary node of the loop, which may overwrite its first operand if `over` is true.
-    fn helper(
+    fn add_auxiliary_node(
         &mut self,
         what: &str,
         inputs: &[TensorId],
@@ -383,7 +383,7 @@ impl Reader<'_> {
     }
 
     /// The number of rounds, if only the count ends the loop: the condition is true in every round.
-    fn exact_rounds(&self, of: &Rounds<'_>, condition: TensorId, next: Option<TensorId>) -> Option<u64> {
+    fn exact_rounds(&self, of: &LoopForm<'_>, condition: TensorId, next: Option<TensorId>) -> Option<u64> {
         let is_true = |name: &String| {
             self.known
                 .get(name)
@@ -404,7 +404,7 @@ impl Reader<'_> {
     /// whose first indices are `places`.
     fn round(
         &mut self,
-        of: &Rounds<'_>,
+        of: &LoopForm<'_>,
         p: &[TensorId],
         places: [usize; 2],
         captured: &[(String, TensorId)],
@@ -413,7 +413,7 @@ impl Reader<'_> {
         let mut stays = p[rest..].iter().copied();
         let mut tested = vec![p[0], p[1]];
         tested.extend(of.limits[0].and_then(|_| stays.next()));
-        let going = self.helper("goes_on", &tested, (ElementType::Bool, Shape::default()), false);
+        let going = self.add_auxiliary_node("goes_on", &tested, (ElementType::Bool, Shape::default()), false);
         self.graph.exit_unless(going, &p[2..rest]);
         let numbered = if of.sliced.is_empty() { 2 } else { 0 };
         let numbered = of
@@ -430,7 +430,7 @@ impl Reader<'_> {
             let (element, mut dims) = (self.graph.tensor(whole).element, self.dims(whole));
             dims.remove(*axis);
             let form = (element, Shape(dims));
-            let slice = self.helper(&format!("slice_at.{place}"), &[whole, p[0]], form, false);
+            let slice = self.add_auxiliary_node(&format!("slice_at.{place}"), &[whole, p[0]], form, false);
             self.rename([((*name).to_owned(), slice)]);
         }
         let captured = captured.iter().map(|(name, _)| name.clone());
@@ -444,7 +444,7 @@ impl Reader<'_> {
         if let Some(rounds) = self.exact_rounds(of, p[1], outputs[..first].first().copied()) {
             self.graph.rounds(rounds);
         }
-        let next = self.helper("next", &p[..1], (ElementType::Int64, Shape::default()), true);
+        let next = self.add_auxiliary_node("next", &p[..1], (ElementType::Int64, Shape::default()), true);
         self.graph.carry(next, p[0]);
         let (carried, stacked) = outputs[first..].split_at(of.next.len());
         for (&value, &into) in carried.iter().zip(&p[2..]) {
@@ -455,7 +455,8 @@ impl Reader<'_> {
                 self.graph.tensor(stack).element,
                 self.graph.tensor(stack).shape.clone(),
             );
-            let stored = self.helper(&format!("store.{place}"), &[stack, value, p[0]], form, true);
+            let stored =
+                self.add_auxiliary_node(&format!("store.{place}"), &[stack, value, p[0]], form, true);
             self.graph.carry(stored, stack);
         }
         Ok(())

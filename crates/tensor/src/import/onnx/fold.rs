@@ -5,7 +5,7 @@
 //! ```
 //! Numbers derived from shapes are constants of the graph: the caller writes them once the shapes are known.
 
-use super::known::Number::{Fraction, Whole};
+use super::known::Number::{Fraction, Integer};
 use super::known::{Known, MAX_FRACTIONS, MAX_KNOWN, Number, count, is_fractional};
 use super::proto::NodeProto;
 use super::{Reader, element, wrapped};
@@ -29,13 +29,13 @@ impl Reader<'_> {
                     (if index < 0 { index + rank } else { index }).clamp(0, rank) as usize
                 };
                 let (first, end) = (place("start", 0), place("end", rank));
-                let numbers = dims.get(first..end.max(first))?.iter().cloned().map(Whole);
+                let numbers = dims.get(first..end.max(first))?.iter().cloned().map(Integer);
                 Some(Known::list(numbers.collect()))
             }
             "Size" => {
                 let dims = self.dims(*self.ids.get(node.input.first()?)?);
                 let all = dims.into_iter().fold(Dim::Fixed(1), |all, dim| all * dim);
-                Known::list(vec![Whole(all)]).shaped(Vec::new())
+                Known::list(vec![Integer(all)]).shaped(Vec::new())
             }
             "Identity" => known(0).cloned(),
             "Cast" => cast(known(0)?, element(node.int("to", 0) as i32)?),
@@ -101,7 +101,7 @@ impl Reader<'_> {
                 let count = usize::try_from(count).ok().filter(|&count| count <= MAX_KNOWN)?;
                 let numbers = (0..count).map(|index| {
                     let value = i128::from(first) + index as i128 * by;
-                    i64::try_from(value).ok().map(|value| Whole(value.into()))
+                    i64::try_from(value).ok().map(|value| Integer(value.into()))
                 });
                 let list = Known::list(numbers.collect::<Option<_>>()?);
                 let element = known(0)?.element;
@@ -185,7 +185,7 @@ impl Reader<'_> {
         let known = value.and_then(|tensor| tensor.known(element));
         let zero = match is_fractional(element) {
             true => Fraction(0.0),
-            false => Whole(0.into()),
+            false => Integer(0.into()),
         };
         Known {
             numbers: vec![
@@ -333,11 +333,11 @@ impl Reader<'_> {
 
     /// Applies a binary operator, or the operation of a reduction (`Sum` for `ReduceSum`), to two numbers.
     fn combined(&self, name: &str, a: &Number, b: &Number) -> Option<Number> {
-        if let (Whole(x), Whole(y)) = (a, b) {
-            return self.combined_wholes(name, x, y).map(Whole);
+        if let (Integer(x), Integer(y)) = (a, b) {
+            return self.combined_integers(name, x, y).map(Integer);
         }
         let (x, y) = (a.value()?, b.value()?);
-        let truth = |is: bool| Whole(i64::from(is).into());
+        let truth = |is: bool| Integer(i64::from(is).into());
         Some(match name {
             "Add" | "Sum" => Fraction(x + y),
             "Sub" => Fraction(x - y),
@@ -355,7 +355,7 @@ impl Reader<'_> {
         })
     }
 
-    fn combined_wholes(&self, name: &str, x: &Dim, y: &Dim) -> Option<Dim> {
+    fn combined_integers(&self, name: &str, x: &Dim, y: &Dim) -> Option<Dim> {
         let both = x.fixed().zip(y.fixed());
         let truth = |is: Option<bool>| is.map(|is| Dim::from(i64::from(is)));
         match (name, both) {
@@ -404,11 +404,11 @@ impl Reader<'_> {
 
 fn cast(data: &Known, to: ElementType) -> Option<Known> {
     let whole = |number: &Number| match number {
-        Fraction(value) if to == ElementType::Bool => Some(Whole(i64::from(*value != 0.0).into())),
-        Fraction(value) if value.trunc().abs() < 9e15 => Some(Whole((value.trunc() as i64).into())),
+        Fraction(value) if to == ElementType::Bool => Some(Integer(i64::from(*value != 0.0).into())),
+        Fraction(value) if value.trunc().abs() < 9e15 => Some(Integer((value.trunc() as i64).into())),
         Fraction(_) => None,
-        Whole(dim) if to == ElementType::Bool => Some(Whole(i64::from(dim.fixed()? != 0).into())),
-        Whole(dim) => Some(Whole(dim.clone())),
+        Integer(dim) if to == ElementType::Bool => Some(Integer(i64::from(dim.fixed()? != 0).into())),
+        Integer(dim) => Some(Integer(dim.clone())),
     };
     let fraction = |number: &Number| number.value().map(Fraction);
     let numbers: Option<Vec<Number>> = match is_fractional(to) {
@@ -426,11 +426,11 @@ fn cast(data: &Known, to: ElementType) -> Option<Known> {
 
 fn changed(name: &str, number: &Number) -> Option<Number> {
     match (name, number) {
-        ("Floor" | "Ceil" | "Round", Whole(_)) => Some(number.clone()),
-        ("Neg", Whole(dim)) => Some(Whole(DimOperator::Sub.apply(0.into(), dim.clone()))),
-        ("Abs", Whole(dim)) => dim.fixed()?.checked_abs().map(|value| Whole(value.into())),
-        ("Sign", Whole(dim)) => Some(Whole(dim.fixed()?.signum().into())),
-        ("Not", Whole(dim)) => Some(Whole(i64::from(dim.fixed()? == 0).into())),
+        ("Floor" | "Ceil" | "Round", Integer(_)) => Some(number.clone()),
+        ("Neg", Integer(dim)) => Some(Integer(DimOperator::Sub.apply(0.into(), dim.clone()))),
+        ("Abs", Integer(dim)) => dim.fixed()?.checked_abs().map(|value| Integer(value.into())),
+        ("Sign", Integer(dim)) => Some(Integer(dim.fixed()?.signum().into())),
+        ("Not", Integer(dim)) => Some(Integer(i64::from(dim.fixed()? == 0).into())),
         ("Neg", Fraction(value)) => Some(Fraction(-value)),
         ("Abs", Fraction(value)) => Some(Fraction(value.abs())),
         ("Floor", Fraction(value)) => Some(Fraction(value.floor())),

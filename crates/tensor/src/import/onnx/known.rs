@@ -30,7 +30,7 @@ pub(super) struct Known {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Number {
     /// An integer, or a dynamic dimension.
-    Whole(Dim),
+    Integer(Dim),
     /// A floating-point number, such as a scale.
     Fraction(f64),
 }
@@ -43,21 +43,21 @@ impl Number {
 
     fn terms(&self) -> usize {
         match self {
-            Number::Whole(dim) => dim.terms(MAX_TERMS + 1),
+            Number::Integer(dim) => dim.terms(MAX_TERMS + 1),
             Number::Fraction(_) => 1,
         }
     }
 
     pub(super) fn fixed(&self) -> Option<i64> {
         match self {
-            Number::Whole(dim) => dim.fixed(),
+            Number::Integer(dim) => dim.fixed(),
             Number::Fraction(_) => None,
         }
     }
 
     pub(super) fn value(&self) -> Option<f64> {
         match self {
-            Number::Whole(dim) => dim.fixed().map(|value| value as f64),
+            Number::Integer(dim) => dim.fixed().map(|value| value as f64),
             Number::Fraction(value) => Some(*value),
         }
     }
@@ -82,9 +82,9 @@ impl Known {
     }
 
     /// The elements as dimensions, which may be expressions of symbols; `None` if any element is a fraction.
-    pub(super) fn wholes(&self) -> Option<Vec<Dim>> {
+    pub(super) fn integers(&self) -> Option<Vec<Dim>> {
         let whole = |number: &Number| match number {
-            Number::Whole(dim) => Some(dim.clone()),
+            Number::Integer(dim) => Some(dim.clone()),
             Number::Fraction(_) => None,
         };
         self.numbers.iter().map(whole).collect()

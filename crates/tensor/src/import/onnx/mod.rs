@@ -77,8 +77,8 @@ pub struct OnnxOptions {
 /// The bytes are not a model, an operator is unknown and the file has no shapes for its outputs, a dynamic dimension has no range, a range
 /// is given for a dimension that does not exist, or the graph is invalid.
 pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
-    let model = Model::decode(bytes).map_err(wrong)?;
-    let graph = model.graph.ok_or_else(|| wrong("the file contains no graph"))?;
+    let model = Model::decode(bytes).map_err(invalid)?;
+    let graph = model.graph.ok_or_else(|| invalid("the file contains no graph"))?;
     let mut reader = Reader {
         graph: GraphBuilder::new(graph.name.clone()),
         options,
@@ -90,7 +90,7 @@ pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
         known: Scoped::default(),
         tracked: 0,
         unknown_elements: BTreeSet::new(),
-        unread: Vec::new(),
+        unread_constants: Vec::new(),
         described: Scoped::default(),
         outputs: graph.output.iter().map(|value| value.name.clone()).collect(),
         version: proto::onnx_version(&model.opset_import).unwrap_or(0),
@@ -112,7 +112,7 @@ pub fn is_onnx(bytes: &[u8]) -> bool {
     !is_text(bytes) && Model::decode(bytes).is_ok_and(|model| model.graph.is_some())
 }
 
-fn wrong(problem: impl ToString) -> Error {
+fn invalid(problem: impl ToString) -> Error {
     Error::parse("ONNX model", problem)
 }
 
@@ -141,7 +141,7 @@ struct Reader<'a> {
     /// Element types that this reader does not know, by ONNX's numbers.
     unknown_elements: BTreeSet<i32>,
     /// Names of small constants whose external data could not be read.
-    unread: Vec<String>,
+    unread_constants: Vec<String>,
     /// Types and shapes that the file gives for node outputs.
     described: Scoped<(ElementType, Shape)>,
     /// Names of the model's outputs.
@@ -165,8 +165,9 @@ impl Reader<'_> {
         for value in &graph.input {
             if self.ids.get(&value.name).is_none() {
                 let form = self.value(value)?;
-                let (element, shape) = form
-                    .ok_or_else(|| wrong(format!("input `{}` must be a tensor with a shape", value.name)))?;
+                let (element, shape) = form.ok_or_else(|| {
+                    invalid(format!("input `{}` must be a tensor with a shape", value.name))
+                })?;
                 let id = self.graph.input(value.name.clone(), element, shape);
                 self.ids.insert(value.name.clone(), id);
             }
@@ -218,7 +219,7 @@ impl Reader<'_> {
         };
         match known {
             Some(known) => self.known.insert(name.to_owned(), known),
-            None if has_external_shape(tensor, element) => self.unread.push(name.to_owned()),
+            None if has_external_shape(tensor, element) => self.unread_constants.push(name.to_owned()),
             None => {}
         }
         let shape = Shape::new(tensor.dims.iter().copied());
@@ -280,8 +281,8 @@ impl Reader<'_> {
 
     /// Adds a note about constants in external files that could not be read.
     fn note_unread(&mut self) {
-        if let Some(first) = self.unread.first() {
-            let (count, first) = (self.unread.len(), clip(first).to_string());
+        if let Some(first) = self.unread_constants.first() {
+            let (count, first) = (self.unread_constants.len(), clip(first).to_string());
             self.graph.note(format!(
                 "constants in unreadable external files, which may be shapes: {count} (the first is `{first}`)"
             ));
@@ -313,7 +314,7 @@ impl Reader<'_> {
         if rank > known::MAX_KNOWN_RANK {
             let name = clip(&value.name);
             let most = known::MAX_KNOWN_RANK;
-            return Err(wrong(format!(
+            return Err(invalid(format!(
                 "`{name}` has {rank} dimensions; at most {most} are supported"
             )));
         }

@@ -19,9 +19,9 @@ impl Reader<'_> {
             let made = self
                 .graph
                 .operator(self.output(node)?, "reshape", attributes, &inputs[..1])?;
-            return self.keep(node, &made);
+            return self.name_outputs(node, &made);
         }
-        let Some(mut dims) = self.open_numbers(node, "shape", 1) else {
+        let Some(mut dims) = self.symbolic_numbers(node, "shape", 1) else {
             return self.described_by_the_file(node, inputs);
         };
         for (axis, dim) in dims.iter_mut().enumerate() {
@@ -54,9 +54,9 @@ impl Reader<'_> {
             self.graph.tensor(inputs[0]).element,
         );
         let outputs = vec![(output, element, Shape(dims))];
-        let made = self.made_by(node, "reshape", &inputs[..1], outputs)?;
+        let made = self.add_operator(node, "reshape", &inputs[..1], outputs)?;
         self.view_if_within(made[0], inputs[0]);
-        self.keep(node, &made)
+        self.name_outputs(node, &made)
     }
 
     /// Removes or adds axes of length 1: a view of the same bytes.
@@ -101,9 +101,9 @@ impl Reader<'_> {
             true => places.into_iter().for_each(|axis| dims.insert(axis, 1.into())),
             false => places.into_iter().rev().for_each(|axis| drop(dims.remove(axis))),
         }
-        let made = self.one(node, &inputs[..1], dims)?;
+        let made = self.add_node_with_dims(node, &inputs[..1], dims)?;
         self.graph.view(made[0], inputs[0], Bytes::ZERO);
-        self.keep(node, &made)
+        self.name_outputs(node, &made)
     }
 
     /// Reads a `Gather`: selects slices along an axis by index; the dimensions of the index tensor replace that axis.
@@ -115,13 +115,13 @@ impl Reader<'_> {
             return Err(self.fault(node, problem));
         };
         let dims = [&data[..place], &indices[..], &data[place + 1..]].concat();
-        let made = self.one(node, inputs, dims)?;
-        self.keep(node, &made)
+        let made = self.add_node_with_dims(node, inputs, dims)?;
+        self.name_outputs(node, &made)
     }
 
     /// Slices along each axis in turn.
     pub(super) fn slice(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
-        let of = |name: &str, place: usize| self.open_numbers(node, name, place);
+        let of = |name: &str, place: usize| self.symbolic_numbers(node, name, place);
         let fixed = |name: &str, place: usize| self.numbers(node, name, place);
         let (Some(begins), Some(ends)) = (of("starts", 1), of("ends", 2)) else {
             return self.described_by_the_file(node, inputs);
@@ -145,8 +145,8 @@ impl Reader<'_> {
                 None => return self.described_by_the_file(node, inputs),
             }
         }
-        let made = self.one(node, &inputs[..1], dims)?;
-        self.keep(node, &made)
+        let made = self.add_node_with_dims(node, &inputs[..1], dims)?;
+        self.name_outputs(node, &made)
     }
 
     /// The number of indices that a slice takes from a dimension; `None` if it cannot be determined.
@@ -214,7 +214,7 @@ impl Reader<'_> {
         if let Some(&added) = inputs.get(2) {
             last = self.graph.operator(&output, "add", [], &[last, added])?[0];
         }
-        self.keep(node, &[last])
+        self.name_outputs(node, &[last])
     }
 
     /// Adds a node that selects elements by their values. The number of results is a symbol, bounded by the number of elements (along the axis, if
@@ -279,8 +279,8 @@ impl Reader<'_> {
             .zip(outputs)
             .filter(|(name, _)| !name.is_empty());
         let outputs = named.map(|(name, (element, shape))| (name.clone(), element, shape));
-        let made = self.made(node, inputs, outputs.collect())?;
-        self.keep(node, &made)
+        let made = self.add_node(node, inputs, outputs.collect())?;
+        self.name_outputs(node, &made)
     }
 }
 

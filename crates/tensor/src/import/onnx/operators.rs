@@ -2,7 +2,7 @@
 
 use super::known::{Known, MAX_KNOWN_RANK, MAX_TRACKED, Number};
 use super::proto::{NodeProto, is_onnx_domain};
-use super::{Reader, element, wrapped, wrong};
+use super::{Reader, element, invalid, wrapped};
 use crate::error::{Error, Result};
 use crate::graph::operators::{OPERATORS, definition};
 use crate::graph::{Attribute, Dim, ElementType, Operator, Shape, TensorId};
@@ -79,7 +79,7 @@ impl Reader<'_> {
             "Loop" => return self.repeat(node),
             "Scan" => return self.scan(node),
             "NonZero" | "Compress" | "Unique" | "NonMaxSuppression" => return self.selected(node, &inputs),
-            _ if inputs.is_empty() => return self.of_shapes(node, &inputs),
+            _ if inputs.is_empty() => return self.add_inferred_node(node, &inputs),
             "Squeeze" | "Unsqueeze" => return self.squeeze(node, &inputs),
             "Reshape" => return self.reshape(node, &inputs),
             "Gather" if inputs.len() > 1 => return self.gather(node, &inputs),
@@ -95,9 +95,9 @@ impl Reader<'_> {
             let made = self
                 .graph
                 .operator(self.output(node)?, operator, attributes, taken)?;
-            return self.keep(node, &made);
+            return self.name_outputs(node, &made);
         }
-        self.of_shapes(node, &inputs)
+        self.add_inferred_node(node, &inputs)
     }
 
     /// Returns true if a value is small enough to be tracked: few dimensions, no expressions of many terms, and few terms in the whole model,
@@ -115,19 +115,19 @@ impl Reader<'_> {
     }
 
     /// Adds a node; the shapes of its outputs are inferred from its operands, or taken from the file if that is not possible.
-    fn of_shapes(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
+    fn add_inferred_node(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let Some(sizes) = self.sized(node) else {
             return self.described_by_the_file(node, inputs);
         };
         let named = node.output.iter().zip(sizes).filter(|(name, _)| !name.is_empty());
         let outputs = named.map(|(name, (element, shape))| (name.clone(), element, shape));
-        let made = self.made(node, inputs, outputs.collect())?;
+        let made = self.add_node(node, inputs, outputs.collect())?;
         if let (true, Some(&first), Some(&input)) = (node.op_type == "Expand", made.first(), inputs.first()) {
             if self.dims(first) == self.dims(input) {
                 self.view_if_within(first, input);
             }
         }
-        self.keep(node, &made)
+        self.name_outputs(node, &made)
     }
 
     pub(super) fn name(&self, node: &NodeProto) -> String {
@@ -142,7 +142,7 @@ impl Reader<'_> {
     pub(super) fn output<'n>(&self, node: &'n NodeProto) -> Result<&'n str> {
         let output = node.output.first().map_or("", String::as_str);
         match output.is_empty() {
-            true => Err(wrong(format!("node `{}` has no output", self.name(node)))),
+            true => Err(invalid(format!("node `{}` has no output", self.name(node)))),
             false => Ok(output),
         }
     }
@@ -152,7 +152,7 @@ impl Reader<'_> {
     }
 
     /// Names a node's outputs as the file does; a shape in the file must match. `made` has tensors for all outputs, or only for those with a name.
-    pub(super) fn keep(&mut self, node: &NodeProto, made: &[TensorId]) -> Result<()> {
+    pub(super) fn name_outputs(&mut self, node: &NodeProto, made: &[TensorId]) -> Result<()> {
         let named = node.output.iter().filter(|name| !name.is_empty()).count();
         let of_named = made.len() == named;
         let outputs = node.output.iter().filter(|name| !of_named || !name.is_empty());
@@ -182,7 +182,7 @@ impl Reader<'_> {
             };
             outputs.push((output.clone(), *element, shape.clone()));
         }
-        let made = self.made(node, inputs, outputs)?;
+        let made = self.add_node(node, inputs, outputs)?;
         let is_same = matches!(
             node.op_type.as_str(),
             "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" | "Identity"
@@ -190,7 +190,7 @@ impl Reader<'_> {
         if let (true, Some(&input), Some(&first)) = (is_same, inputs.first(), made.first()) {
             self.view_if_within(first, input);
         }
-        self.keep(node, &made)
+        self.name_outputs(node, &made)
     }
 
     /// Makes a tensor a view of another one with the same elements, if the tensor's maximum size is known to be no larger than the other
@@ -219,9 +219,9 @@ impl Reader<'_> {
         }
         let fraction = |&value: &f32| Number::Fraction(f64::from(value));
         let (numbers, dims) = if let Some(value) = of("value_int") {
-            (vec![Number::Whole(value.i.into())], Vec::new())
+            (vec![Number::Integer(value.i.into())], Vec::new())
         } else if let Some(values) = of("value_ints") {
-            let numbers = values.ints.iter().map(|&value| Number::Whole(value.into()));
+            let numbers = values.ints.iter().map(|&value| Number::Integer(value.into()));
             (numbers.collect(), vec![values.ints.len()])
         } else if let Some(value) = of("value_float") {
             (vec![fraction(&value.f)], Vec::new())
@@ -257,17 +257,17 @@ impl Reader<'_> {
         Ok(())
     }
 
-    pub(super) fn made(
+    pub(super) fn add_node(
         &mut self,
         node: &NodeProto,
         inputs: &[TensorId],
         outputs: Vec<(String, ElementType, Shape)>,
     ) -> Result<Vec<TensorId>> {
-        self.made_by(node, &node.op_type, inputs, outputs)
+        self.add_operator(node, &node.op_type, inputs, outputs)
     }
 
     /// Adds a node of this operator.
-    pub(super) fn made_by(
+    pub(super) fn add_operator(
         &mut self,
         node: &NodeProto,
         operator: &str,
@@ -283,7 +283,7 @@ impl Reader<'_> {
     }
 
     /// Adds a node with one output of this shape and the element type of its first input.
-    pub(super) fn one(
+    pub(super) fn add_node_with_dims(
         &mut self,
         node: &NodeProto,
         inputs: &[TensorId],
@@ -291,7 +291,7 @@ impl Reader<'_> {
     ) -> Result<Vec<TensorId>> {
         let output = self.output(node)?.to_owned();
         let element = self.graph.tensor(inputs[0]).element;
-        self.made(node, inputs, vec![(output, element, Shape(dims))])
+        self.add_node(node, inputs, vec![(output, element, Shape(dims))])
     }
 
     pub(super) fn dims(&self, id: TensorId) -> Vec<Dim> {
@@ -305,8 +305,13 @@ impl Reader<'_> {
     }
 
     /// Like `numbers`, but some may be dynamic dimensions.
-    pub(super) fn open_numbers(&self, node: &NodeProto, attribute: &str, place: usize) -> Option<Vec<Dim>> {
-        let input = || self.input_known(node, place)?.wholes();
+    pub(super) fn symbolic_numbers(
+        &self,
+        node: &NodeProto,
+        attribute: &str,
+        place: usize,
+    ) -> Option<Vec<Dim>> {
+        let input = || self.input_known(node, place)?.integers();
         let given = node.ints(attribute);
         given
             .map(|ints| ints.iter().map(|&int| int.into()).collect())

@@ -251,7 +251,7 @@ impl TensorProto {
         if count > most {
             return None;
         }
-        let whole = |value: i64| Number::Whole(value.into());
+        let whole = |value: i64| Number::Integer(value.into());
         let raw = |bytes: &[u8]| {
             let mut word = [0; 8];
             word[..bytes.len()].copy_from_slice(bytes);

@@ -29,15 +29,15 @@ impl<'a> Operands<'a> {
     }
 
     /// Numbers of an attribute or a known input, some of which may be dynamic dimensions.
-    pub(super) fn open(&self, attribute: Option<&str>, place: usize) -> Option<Vec<Dim>> {
+    pub(super) fn symbolic_numbers(&self, attribute: Option<&str>, place: usize) -> Option<Vec<Dim>> {
         self.reader
-            .open_numbers(self.node, attribute.unwrap_or(""), place)
+            .symbolic_numbers(self.node, attribute.unwrap_or(""), place)
     }
 
     /// The single number of a known input.
     pub(super) fn scalar(&self, place: usize) -> Option<Dim> {
         match &self.reader.input_known(self.node, place)?.numbers[..] {
-            [Number::Whole(dim)] => Some(dim.clone()),
+            [Number::Integer(dim)] => Some(dim.clone()),
             [Number::Fraction(value)] if value.fract() == 0.0 && value.abs() < 9e15 => {
                 Some((*value as i64).into())
             }
@@ -113,7 +113,7 @@ impl Reader<'_> {
     fn generated(&self, of: &Operands<'_>) -> Option<Outputs> {
         let node = of.node;
         match node.op_type.as_str() {
-            "ConstantOfShape" => of.one(self.filled(node).element, of.open(Some("shape"), 0)?),
+            "ConstantOfShape" => of.one(self.filled(node).element, of.symbolic_numbers(Some("shape"), 0)?),
             "RandomNormal" | "RandomUniform" => {
                 let shape = node.ints("shape")?.iter().map(|&dim| dim.into());
                 of.one(of.named("dtype", || Some(ElementType::Float32))?, shape.collect())
@@ -158,7 +158,7 @@ impl Reader<'_> {
                 of.one(of.element(2)?, dims)
             }
             "AffineGrid" => {
-                let mut dims = of.open(None, 1)?;
+                let mut dims = of.symbolic_numbers(None, 1)?;
                 (dims.len() > 2).then_some(())?;
                 let axes = dims.len() as i64 - 2;
                 dims.remove(1);
@@ -318,7 +318,7 @@ impl Reader<'_> {
         let node = of.node;
         let data = of.dims(0)?;
         match node.op_type.as_str() {
-            "Expand" => of.first(self.broadcast(data, &of.open(Some("shape"), 1)?)),
+            "Expand" => of.first(self.broadcast(data, &of.symbolic_numbers(Some("shape"), 1)?)),
             "ReverseSequence" | "Scatter" | "ScatterElements" | "ScatterND" | "TensorScatter" => {
                 of.first(data.to_vec())
             }
@@ -331,7 +331,7 @@ impl Reader<'_> {
                 of.first([outer, rest].concat())
             }
             "Tile" => {
-                let times = of.open(Some("repeats"), 1)?;
+                let times = of.symbolic_numbers(Some("repeats"), 1)?;
                 (times.len() == data.len()).then_some(())?;
                 of.first(
                     data.iter()
@@ -341,7 +341,7 @@ impl Reader<'_> {
                 )
             }
             "Pad" => {
-                let pads = of.open(Some("pads"), 1)?;
+                let pads = of.symbolic_numbers(Some("pads"), 1)?;
                 let axes: Vec<i64> = match of.is_given(3) {
                     true => self.input_known(node, 3).and_then(Known::fixed)?,
                     false => (0..data.len() as i64).collect(),
@@ -356,7 +356,7 @@ impl Reader<'_> {
                 of.first(dims)
             }
             "CenterCropPad" => {
-                let sizes = of.open(None, 1)?;
+                let sizes = of.symbolic_numbers(None, 1)?;
                 let axes = node.ints("axes").map(<[i64]>::to_vec);
                 let axes = axes.unwrap_or_else(|| (0..data.len() as i64).collect());
                 let mut dims = data.to_vec();
@@ -378,7 +378,7 @@ impl Reader<'_> {
             "TopK" => {
                 let mut dims = data.to_vec();
                 let axis = of.axis(-1, dims.len())?;
-                dims[axis] = of.open(Some("k"), 1)?.pop()?;
+                dims[axis] = of.symbolic_numbers(Some("k"), 1)?.pop()?;
                 let shape = Shape(dims);
                 Some(vec![(of.element(0)?, shape.clone()), (ElementType::Int64, shape)])
             }
@@ -396,7 +396,7 @@ impl Reader<'_> {
             }
             "Col2Im" => {
                 let [n, c, _] = data else { return None };
-                let (image, block) = (of.open(None, 1)?, of.open(None, 2)?);
+                let (image, block) = (of.symbolic_numbers(None, 1)?, of.symbolic_numbers(None, 2)?);
                 let block = block.into_iter().fold(Dim::Fixed(1), |all, side| all * side);
                 of.first([vec![n.clone(), c.clone().floor_div(block)], image].concat())
             }
@@ -420,7 +420,7 @@ impl Reader<'_> {
         let axis = of.axis(0, data.len())?;
         let count = of.node.output.len() as i64;
         let sizes = match of.is_given(1) || of.node.attribute("split").is_some() {
-            true => of.open(Some("split"), 1)?,
+            true => of.symbolic_numbers(Some("split"), 1)?,
             false if count == 0 => return None,
             false => {
                 let whole = data[axis].clone();

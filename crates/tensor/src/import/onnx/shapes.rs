@@ -13,7 +13,7 @@ impl Reader<'_> {
             .map_or_else(|| (0..dims.len() as i64).collect(), <[i64]>::to_vec);
         let places: Option<Vec<usize>> = axes.iter().map(|&axis| wrapped(axis, dims.len())).collect();
         let places = places?;
-        let sizes = self.input_known(node, 3).and_then(Known::wholes);
+        let sizes = self.input_known(node, 3).and_then(Known::integers);
         if sizes.is_none() && node.input.get(3).is_some_and(|sizes| !sizes.is_empty()) {
             return None;
         }

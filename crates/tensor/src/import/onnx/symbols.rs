@@ -1,6 +1,6 @@
 //! Symbols of dynamic dimensions.
 
-use super::{Reader, wrong};
+use super::{Reader, invalid};
 use crate::error::Result;
 use crate::graph::{Dim, SymbolId};
 use tileheap_json::clip;
@@ -82,7 +82,7 @@ impl Reader<'_> {
                 names.join(", ")
             ),
         };
-        Err(wrong(format!(
+        Err(invalid(format!(
             "a range is given for `{}`, which is not a dynamic dimension: {described}",
             clip(name)
         )))

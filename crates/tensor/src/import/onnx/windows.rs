@@ -13,7 +13,7 @@ struct Windows {
     after: Vec<i64>,
     /// True if the padding is chosen so that the output has one element for each stride of the input.
     is_same: bool,
-    is_ceil: bool,
+    rounds_up: bool,
 }
 
 impl Windows {
@@ -37,7 +37,7 @@ impl Windows {
             before: pads[..axes].to_vec(),
             after: pads[axes..].to_vec(),
             is_same: matches!(automatic, Some(b"SAME_UPPER" | b"SAME_LOWER")),
-            is_ceil: node.int("ceil_mode", 0) != 0,
+            rounds_up: node.int("ceil_mode", 0) != 0,
         })
     }
 
@@ -53,7 +53,7 @@ impl Windows {
         }
         let begin = side.clone() + self.before[axis];
         let room = begin.clone() + self.after[axis] - self.reach(axis, kernel);
-        match self.is_ceil {
+        match self.rounds_up {
             false => room.floor_div(stride) + 1,
             // The last window begins within the input or the padding before it.
             true => (room.ceil_div(stride) + 1).min((begin - 1).floor_div(stride) + 1),
@@ -129,7 +129,7 @@ impl Reader<'_> {
                 let said = self
                     .described
                     .get(node.output.first()?)
-                    .filter(|_| windows.is_ceil);
+                    .filter(|_| windows.rounds_up);
                 let dims = match said.filter(|(_, shape)| shape.fixed().is_some()) {
                     Some((_, shape)) => shape.0.clone(),
                     None => first_two(data[1].clone(), windows.counts(sides, &kernel)?),
@@ -140,7 +140,7 @@ impl Reader<'_> {
                 ])
             }
             "MaxUnpool" => {
-                if let Some(given) = of.open(None, 2) {
+                if let Some(given) = of.symbolic_numbers(None, 2) {
                     return of.one(of.element(0)?, given);
                 }
                 let kernel: Vec<Dim> = node

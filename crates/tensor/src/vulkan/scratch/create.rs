@@ -56,7 +56,7 @@ impl ScratchPool {
                 .unwrap_or(u64::MAX);
             create_buffer(owned, name, size, BUFFER_USAGE)?
         };
-        let (held, cap, wanted) = (self.held(), self.desc.cap, answer.size);
+        let (held, cap, wanted) = (self.held_bytes(), self.desc.max_bytes, answer.size);
         if !within(held, wanted, cap) {
             let problem = format!(
                 "cannot allocate {wanted}: the pool holds {held} of at most {cap}, and nothing free is large enough"

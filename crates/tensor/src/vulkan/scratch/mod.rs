@@ -50,7 +50,7 @@ pub enum ScratchScope {
 #[derive(Clone, Debug)]
 pub struct ScratchDesc {
     /// The maximum number of bytes that the pool may hold, including free textures and buffers.
-    pub cap: Bytes,
+    pub max_bytes: Bytes,
     /// The rule for enlarging a free texture instead of creating another.
     pub growth: GrowthPolicy,
     /// The kernels that can be dispatched.
@@ -84,7 +84,7 @@ pub enum ScratchOperand<'a> {
         /// The buffer's dimensions, of which the last is 4.
         shape: &'a [u64],
         /// True if the buffer already has contents.
-        filled: bool,
+        has_contents: bool,
     },
 }
 
@@ -125,12 +125,12 @@ struct Entry {
 /// # use tileheap_tensor::layout::Convention;
 /// # use tileheap_tensor::units::Bytes;
 /// # fn f(device: &Device, commands: vk::CommandBuffer, x: BoundBuffer) -> tileheap_tensor::Result<()> {
-/// let desc = ScratchDesc { cap: Bytes::mib(16), growth: GrowthPolicy::default(), kernels: KernelSet::new() };
+/// let desc = ScratchDesc { max_bytes: Bytes::mib(16), growth: GrowthPolicy::default(), kernels: KernelSet::new() };
 /// let mut pool = ScratchPool::new(device, desc);
 /// let (shape, element) = ([32, 32, 4], ElementType::Float32);
 /// let texture = pool.allocate(&shape, element, ScratchScope::Image(Convention::Texture))?;
 /// let operands = [
-///     ScratchOperand::Buffer { buffer: x, shape: &shape, filled: true },
+///     ScratchOperand::Buffer { buffer: x, shape: &shape, has_contents: true },
 ///     ScratchOperand::Scratch(&texture),
 /// ];
 /// let call = KernelCall { kernel: "copy", operands: &operands, element, numbers: [[0; 4]; 4], tile: [1, 1] };
@@ -165,7 +165,7 @@ impl ScratchPool {
     }
 
     /// The bytes that the pool holds: allocated, free, and outgrown until [`ScratchPool::trim`].
-    pub fn held(&self) -> Bytes {
+    pub fn held_bytes(&self) -> Bytes {
         let entries = self.entries.iter().flatten().chain(&self.outgrown);
         entries.map(|entry| entry.size).sum()
     }
@@ -184,7 +184,7 @@ impl ScratchPool {
     ///
     /// # Errors
     /// A last dimension that is not 4, more dimensions than kernels support, elements that are not floats, or a pool that would exceed
-    /// its cap.
+    /// [`max_bytes`](ScratchDesc::max_bytes).
     pub fn allocate(&mut self, shape: &[u64], element: ElementType, scope: ScratchScope) -> Result<Scratch> {
         let name = format!("scratch {shape:?}");
         let layout = rule(shape.len(), scope).apply(&name, shape, element)?;
@@ -257,11 +257,11 @@ impl ScratchPool {
         let work = [a, b, c.div_ceil(rows), d.div_ceil(columns)];
         let key = PipelineKey {
             kernel: call.kernel.to_owned(),
-            scopes: operands.iter().map(|(.., shape)| shape.scope).collect(),
+            layouts: operands.iter().map(|(.., shape)| shape.layout).collect(),
             half: call.element == ElementType::Float16,
-            way: 0,
+            function: 0,
             activation: 0,
-            local: local_size(work),
+            local_size: local_size(work),
         };
         let bound = operands.iter().map(|&(resource, object, _)| (resource, object));
         let bound: Vec<_> = bound.collect();
@@ -284,7 +284,7 @@ impl ScratchPool {
         operand: &ScratchOperand<'_>,
         call: &KernelCall<'_>,
     ) -> Result<(StorageObject, ObjectId, OperandShape)> {
-        let (buffer, shape, filled) = match *operand {
+        let (buffer, shape, has_contents) = match *operand {
             ScratchOperand::Scratch(scratch) => {
                 let entry = self.entries[scratch.entry]
                     .as_ref()
@@ -299,18 +299,18 @@ impl ScratchPool {
             ScratchOperand::Buffer {
                 buffer,
                 shape,
-                filled,
-            } => (buffer, shape, filled),
+                has_contents,
+            } => (buffer, shape, has_contents),
         };
         let layout = rule(shape.len(), ScratchScope::Buffer).apply("buffer", shape, call.element)?;
         let needed = layout.bytes();
         check_size(|| format!("buffer {shape:?}"), needed, buffer)?;
         let BoundBuffer { handle, offset, .. } = buffer;
         let key = (handle.as_raw(), offset, needed.0);
-        let (space, bytes) = (Space::Given(key.0), offset..offset + needed.0);
-        let new = || self.tracker.add(space, bytes, None, filled);
+        let (space, bytes) = (Space::External(key.0), offset..offset + needed.0);
+        let new = || self.tracker.add(space, bytes, None, has_contents);
         let object = *self.buffers.entry(key).or_insert_with(new);
-        if filled {
+        if has_contents {
             self.tracker.define(object);
         }
         let size = needed.0;
@@ -366,8 +366,8 @@ impl ScratchPool {
 impl std::fmt::Debug for ScratchPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ScratchPool")
-            .field("held", &self.held())
-            .field("cap", &self.desc.cap)
+            .field("held_bytes", &self.held_bytes())
+            .field("max_bytes", &self.desc.max_bytes)
             .finish_non_exhaustive()
     }
 }
@@ -415,7 +415,7 @@ fn vectors(name: &str, layout: &Layout, shape: &[u64]) -> Result<OperandShape> {
         *axis = u32::try_from(dim).map_err(|_| fault("a dimension exceeds 32 bits"))?;
     }
     Ok(OperandShape {
-        scope: OperandLayout { storage, split: 3 },
+        layout: OperandLayout { storage, split: 3 },
         extent,
         lanes: Some((4, 4)),
     })

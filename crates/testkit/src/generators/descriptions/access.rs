@@ -6,8 +6,8 @@ use tileheap::frame::{AccessKind, ClearValue, ImageDesc, LoadOp, Persistence, Su
 use tileheap::units::Run;
 
 use super::description::{DescribedAccess, DescribedPass};
-use super::draw::Draw;
 use super::formats::{STORED, is_depth};
+use super::generator::DescriptionGenerator;
 use super::resource::Role;
 
 impl DescribedAccess {
@@ -35,7 +35,7 @@ impl DescribedAccess {
     }
 }
 
-impl Draw {
+impl DescriptionGenerator {
     /// The description of an image; `None` for a buffer.
     pub(super) fn image_desc(&self, resource: usize) -> Option<ImageDesc> {
         match self.description.resources[resource].kind {
@@ -54,7 +54,7 @@ impl Draw {
     pub(super) fn find(
         &mut self,
         pass: &DescribedPass,
-        wanted: impl Fn(&Draw, usize) -> bool,
+        wanted: impl Fn(&DescriptionGenerator, usize) -> bool,
     ) -> Option<usize> {
         let used = |index: &usize| pass.accesses.iter().any(|access| access.resource == *index);
         let found: Vec<usize> = (0..self.description.resources.len())
@@ -70,12 +70,12 @@ impl Draw {
         };
         let attached = access.kind.is_attachment() || access.kind == AccessKind::InputAttachment;
         let solid = desc.image_type == ImageType::TYPE_3D;
-        let run = |draw: &mut Draw, count: u32| {
+        let run = |draw: &mut DescriptionGenerator, count: u32| {
             let first = draw.random.below(u64::from(count.max(1))) as u32;
             let rest = u64::from(count.saturating_sub(first).max(1));
             Run::new(first, first + 1 + draw.random.below(rest) as u32)
         };
-        if self.odd() {
+        if self.is_unrestricted() {
             access.range.levels = Run::new(self.random.below(4) as u32, self.random.below(6) as u32);
             access.range.layers = Run::new(self.random.below(4) as u32, self.random.below(20) as u32);
             access.range.aspects = Aspects::from_raw(self.random.below(16) as u32);
@@ -99,7 +99,7 @@ impl Draw {
             }
         }
         let blocks = desc.flags.contains(ImageCreateFlags::BLOCK_TEXEL_VIEW_COMPATIBLE);
-        if self.odd() {
+        if self.is_unrestricted() {
             access.view.view_type = Some(V::from_raw(self.random.below(8) as i32));
             access.view.format = Some(self.view_format(&desc));
         } else if !access.kind.is_transfer()
@@ -140,7 +140,7 @@ impl Draw {
             .format
             .or(self.image_desc(access.resource).map(|desc| desc.format));
         let clear = LoadOp::Clear(self.clear_value(format.unwrap_or_default()));
-        access.load_op = match contents || self.odd() {
+        access.load_op = match contents || self.is_unrestricted() {
             true => self.random.pick(&[LoadOp::Load, clear, LoadOp::DontCare]),
             false => self.random.pick(&[clear, clear, LoadOp::DontCare]),
         };
@@ -149,7 +149,7 @@ impl Draw {
 
     fn clear_value(&mut self, format: vk::Format) -> ClearValue {
         let number = self.random.pick(&[0.0, 1.0, 0.5, -1.0, f32::INFINITY]);
-        if self.odd() {
+        if self.is_unrestricted() {
             return self.random.pick(&[
                 ClearValue::Float([f32::NAN; 4]),
                 ClearValue::Int([-1; 4]),
@@ -170,7 +170,7 @@ impl Draw {
         let kind = self.plain_kind(pass.kind);
         let wants_image = kind.fits_images() && (!kind.fits_buffers() || self.one_in(2));
         let stored = kind == AccessKind::StorageImage;
-        let fits = |draw: &Draw, index: usize| match draw.image_desc(index) {
+        let fits = |draw: &DescriptionGenerator, index: usize| match draw.image_desc(index) {
             Some(desc) => {
                 let single = desc.samples == vk::SampleCountFlags::TYPE_1;
                 wants_image && (!stored || single && STORED.contains(&desc.format))
@@ -178,7 +178,7 @@ impl Draw {
             None => !wants_image,
         };
         let resource = match self.find(pass, fits).filter(|_| !self.random.one_in(6)) {
-            _ if self.odd() && !self.description.resources.is_empty() => {
+            _ if self.is_unrestricted() && !self.description.resources.is_empty() => {
                 self.random.below(self.description.resources.len() as u64) as usize
             }
             Some(found) => found,
@@ -191,14 +191,14 @@ impl Draw {
         access.stages = self.stages(pass.kind, kind);
         let history = self.description.resources[resource].persistence == Persistence::History;
         let readable = !kind.access_flags(true, false).is_empty();
-        if readable && (history && self.one_in(2) || self.odd()) {
+        if readable && (history && self.one_in(2) || self.is_unrestricted()) {
             access.previous = true;
             pass.accesses.push(access);
             return;
         }
         let writable = !kind.access_flags(false, true).is_empty();
         let range = self.meant(resource, kind, access.range);
-        if self.odd() {
+        if self.is_unrestricted() {
             (access.reads, access.writes) = (self.one_in(2), self.one_in(2));
             access.load_op =
                 self.random
@@ -206,7 +206,7 @@ impl Draw {
         } else if !self.has_contents(resource, range) {
             if !writable {
                 self.fill_first(resource);
-                if !self.has_contents(resource, range) && !self.odd() {
+                if !self.has_contents(resource, range) && !self.is_unrestricted() {
                     return;
                 }
             } else {
@@ -223,7 +223,7 @@ impl Draw {
 
     fn plain_kind(&mut self, pass: PassKind) -> AccessKind {
         use AccessKind as K;
-        if self.odd() {
+        if self.is_unrestricted() {
             return self.random.pick(&AccessKind::ALL);
         }
         let shaders = [

@@ -4,8 +4,8 @@
 
 mod access;
 mod description;
-mod draw;
 mod formats;
+mod generator;
 mod pass;
 mod resource;
 mod shrink;
@@ -16,5 +16,5 @@ pub use shrink::shrink;
 
 /// Generates the description of a frame for a seed.
 pub fn describe(seed: u64) -> Description {
-    draw::Draw::new(seed).finish()
+    generator::DescriptionGenerator::new(seed).finish()
 }

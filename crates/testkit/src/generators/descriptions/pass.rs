@@ -5,11 +5,11 @@ use tileheap::frame::tables::{PassKind, SkippedOutputs};
 use tileheap::frame::{AccessKind, ClearValue, LoadOp};
 
 use super::description::{DescribedAccess, DescribedPass};
-use super::draw::Draw;
 use super::formats::is_depth;
+use super::generator::DescriptionGenerator;
 use super::resource::Role;
 
-impl Draw {
+impl DescriptionGenerator {
     /// Adds a random pass that the queue supports.
     pub(super) fn pass(&mut self) {
         let queue = self.queue();
@@ -20,12 +20,12 @@ impl Draw {
             PassKind::Transfer,
         ]);
         let kind = match kind {
-            _ if self.odd() => kind,
+            _ if self.is_unrestricted() => kind,
             PassKind::Render if !queue.contains(Q::GRAPHICS) => PassKind::Compute,
             other => other,
         };
         let kind = match kind {
-            PassKind::Compute if !queue.intersects(Q::GRAPHICS | Q::COMPUTE) && !self.odd() => {
+            PassKind::Compute if !queue.intersects(Q::GRAPHICS | Q::COMPUTE) && !self.is_unrestricted() => {
                 PassKind::Transfer
             }
             other => other,
@@ -41,19 +41,19 @@ impl Draw {
         }
         // Accesses must be in order of subpasses.
         pass.accesses.sort_by_key(|access| access.subpass);
-        if self.odd() {
+        if self.is_unrestricted() {
             pass.optional = Some(self.random.pick(&[SkippedOutputs::Kept, SkippedOutputs::Lost]));
         } else if self.one_in(12) {
             pass.optional = Some(SkippedOutputs::Lost);
         }
-        pass.tile_shading = self.odd();
+        pass.tile_shading = self.is_unrestricted();
         pass.in_strips = self.one_in(10);
         pass.secondary = if kind == PassKind::Render {
             self.one_in(8)
         } else {
-            self.odd()
+            self.is_unrestricted()
         };
-        pass.hook = u32::from(self.odd());
+        pass.hook = u32::from(self.is_unrestricted());
         self.push(pass);
     }
 
@@ -72,7 +72,7 @@ impl Draw {
             let own = range.layers.len() as u32;
             layers = if layers == 0 { own } else { layers.min(own) };
         }
-        if samples != Samples::TYPE_1 || self.odd() {
+        if samples != Samples::TYPE_1 || self.is_unrestricted() {
             self.resolves(pass);
         }
         if self.one_in(4) {
@@ -84,12 +84,12 @@ impl Draw {
         if self.one_in(6) {
             self.next_subpass(pass, samples);
         }
-        if self.odd() {
+        if self.is_unrestricted() {
             pass.views = self.random.pick(&[1, 2, 3, 5, 0x8000_0000, u32::MAX]);
         } else if self.one_in(8) && layers > 0 {
             pass.views = 1 + self.random.below(u64::from((1u32 << layers.min(4)) - 1)) as u32;
         }
-        if self.odd() {
+        if self.is_unrestricted() {
             let [x, y] = [0; 2].map(|_| self.random.below(80) as i32 - 8);
             let [width, height] = [0; 2].map(|_| self.random.below(80) as u32);
             pass.area = Some(vk::Rect2D {
@@ -107,14 +107,14 @@ impl Draw {
     /// Adds a color or depth/stencil attachment.
     fn attachment(&mut self, pass: &mut DescribedPass, kind: AccessKind, samples: Samples) {
         let wants_depth = kind == AccessKind::DepthStencilAttachment;
-        let rendered = |draw: &Draw, index: usize| {
+        let rendered = |draw: &DescriptionGenerator, index: usize| {
             draw.image_desc(index).is_some_and(|desc| {
                 let compressed = tileheap::format::info(desc.format).is_none_or(|info| info.is_compressed());
                 desc.samples == samples && is_depth(desc.format) == wants_depth && !compressed
             })
         };
         let resource = match self.find(pass, rendered).filter(|_| !self.random.one_in(3)) {
-            _ if self.odd() && !self.description.resources.is_empty() => {
+            _ if self.is_unrestricted() && !self.description.resources.is_empty() => {
                 self.random.below(self.description.resources.len() as u64) as usize
             }
             Some(found) => found,
@@ -140,7 +140,7 @@ impl Draw {
             };
             let format = source.view.format.unwrap_or(desc.format);
             let range = self.meant(source.resource, source.kind, source.range);
-            let like = |draw: &Draw, index: usize| {
+            let like = |draw: &DescriptionGenerator, index: usize| {
                 let desc = draw.image_desc(index);
                 desc.is_some_and(|desc| desc.format == format && desc.samples == Samples::TYPE_1)
             };
@@ -153,7 +153,7 @@ impl Draw {
             if self.one_in(6) {
                 access.load_op = LoadOp::Clear(ClearValue::zero_of(format));
             }
-            if self.odd() {
+            if self.is_unrestricted() {
                 self.part(&mut access);
                 self.load_op(&mut access);
                 access.resolves = Some(self.random.below(self.description.resources.len() as u64) as usize);
@@ -175,13 +175,13 @@ impl Draw {
             let mut input = DescribedAccess::new(attached.resource, AccessKind::InputAttachment);
             (input.range, input.view) = (attached.range, attached.view);
             input.stages = self.stages(pass.kind, input.kind);
-            if self.odd() {
+            if self.is_unrestricted() {
                 self.part(&mut input);
             }
             pass.accesses.push(input);
             return;
         }
-        let full = |draw: &Draw, index: usize| {
+        let full = |draw: &DescriptionGenerator, index: usize| {
             let kind = AccessKind::InputAttachment;
             let range = draw.meant(index, kind, Default::default());
             draw.is_flat(index) && draw.has_contents(index, range)

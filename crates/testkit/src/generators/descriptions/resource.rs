@@ -11,8 +11,8 @@ use tileheap::frame::{BufferDesc, Extent, ImageDesc, Persistence, TileConstraint
 use tileheap::units::Bytes;
 
 use super::description::DescribedResource;
-use super::draw::Draw;
 use super::formats::{self, ALL, COLORS, DEPTHS, KNOWN, STORED, is_depth};
+use super::generator::DescriptionGenerator;
 
 /// The use for which an image is generated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub(super) enum Role {
     Sampled,
 }
 
-impl Draw {
+impl DescriptionGenerator {
     /// Adds a random resource.
     pub(super) fn new_resource(&mut self) -> usize {
         match self.random.below(6) {
@@ -53,12 +53,12 @@ impl Draw {
     }
 
     pub(super) fn new_buffer(&mut self) -> usize {
-        let size = match self.odd() {
+        let size = match self.is_unrestricted() {
             true => self.random.pick(&[0, 1, 3, 7, 1 << 36, (1 << 40) + 1, u64::MAX]),
             false => self.random.pick(&[4, 64, 256, 4096, 65_536, 1_000_000]),
         };
         let mut desc = BufferDesc::new(Bytes(size));
-        if self.odd() {
+        if self.is_unrestricted() {
             desc.usage = B::from_raw(self.any_bits::<B>(3) as u32);
         } else if self.one_in(8) {
             desc.usage = self
@@ -70,7 +70,7 @@ impl Draw {
 
     fn add(&mut self, kind: ResourceKind, is_depth: bool) -> usize {
         let is_image = matches!(kind, ResourceKind::Image { .. });
-        let oddly = self.odd();
+        let oddly = self.is_unrestricted();
         let persistence = match self.random.below(10) {
             0 => Persistence::History,
             1 => Persistence::External(self.external(is_image, is_depth)),
@@ -78,7 +78,7 @@ impl Draw {
         };
         let tile_constraint = match self.one_in(10) {
             true => TileConstraint::Excluded,
-            false if self.odd() => TileConstraint::Pinned,
+            false if self.is_unrestricted() => TileConstraint::Pinned,
             false => TileConstraint::None,
         };
         self.description.resources.push(DescribedResource {
@@ -98,7 +98,7 @@ impl Draw {
         if is_image && !is_depth && self.one_in(12) {
             return ExternalDesc::SWAPCHAIN;
         }
-        let [entry, exit] = [true, false].map(|enters| match is_image || self.odd() {
+        let [entry, exit] = [true, false].map(|enters| match is_image || self.is_unrestricted() {
             true if enters && self.random.one_in(3) => L::UNDEFINED,
             true => self.layout(is_depth),
             false => L::UNDEFINED,
@@ -110,7 +110,7 @@ impl Draw {
     }
 
     fn format(&mut self, role: Role) -> Format {
-        if self.odd() {
+        if self.is_unrestricted() {
             return match self.random.one_in(10) {
                 true => Format::from_raw(self.random.below(1_000_500_000) as i32),
                 false => self.random.pick(&ALL),
@@ -129,13 +129,13 @@ impl Draw {
     fn image(&mut self, role: Role, samples: Samples, format: Format) -> ImageDesc {
         let single = samples == Samples::TYPE_1;
         let image_type = match self.random.below(12) {
-            _ if self.odd() => ImageType::from_raw(self.random.below(4) as i32),
+            _ if self.is_unrestricted() => ImageType::from_raw(self.random.below(4) as i32),
             0 if single && role != Role::Depth => ImageType::TYPE_1D,
             1 | 2 if single && role != Role::Depth => ImageType::TYPE_3D,
             _ => ImageType::TYPE_2D,
         };
         let compressed = format::info(format).is_some_and(|info| info.is_compressed());
-        let image_type = if compressed && !self.odd() {
+        let image_type = if compressed && !self.is_unrestricted() {
             ImageType::TYPE_2D
         } else {
             image_type
@@ -146,12 +146,12 @@ impl Draw {
             samples,
             ..ImageDesc::new(format, extent)
         };
-        if self.odd() {
+        if self.is_unrestricted() {
             desc.samples = Samples::from_raw(self.random.pick(&[0, 1, 2, 3, 4, 8, 16, 32, 64, 128]));
         }
         let vk::Extent3D { width, height, depth } = extent.resolve(self.description.base_extent);
         let most = (32 - width.max(height).max(depth).leading_zeros()).max(1);
-        if self.odd() {
+        if self.is_unrestricted() {
             desc.mip_levels = self.random.pick(&[0, 2, 7, 8, 32, u32::MAX]);
         } else if single && self.one_in(3) {
             desc.mip_levels = 1 + self.random.below(u64::from(most.min(4))) as u32;
@@ -162,7 +162,7 @@ impl Draw {
             desc.mip_levels = desc.mip_levels.min(1);
         }
         let cube = image_type == ImageType::TYPE_2D && width == height && single && self.one_in(8);
-        if self.odd() {
+        if self.is_unrestricted() {
             desc.array_layers = self.random.pick(&[0, 2, 7, 2048, 5000, u32::MAX]);
         } else if cube {
             desc.array_layers = self.random.pick(&[6, 6, 7, 12]);
@@ -170,25 +170,25 @@ impl Draw {
         } else if image_type != ImageType::TYPE_3D {
             desc.array_layers = self.random.pick(&[1, 1, 1, 1, 2, 3, 4, 6]);
         }
-        if self.odd() {
+        if self.is_unrestricted() {
             desc.flags |= F::from_raw(self.any_bits::<F>(2) as u32);
         } else if compressed && self.one_in(3) {
             desc.flags |= F::BLOCK_TEXEL_VIEW_COMPATIBLE | F::MUTABLE_FORMAT | F::EXTENDED_USAGE;
         } else if self.one_in(10) {
             desc.flags |= F::MUTABLE_FORMAT;
         }
-        if self.odd() {
+        if self.is_unrestricted() {
             desc.usage = U::from_raw(self.any_bits::<U>(2) as u32);
         } else if self.one_in(8) {
             desc.usage = self.random.pick(&[U::SAMPLED, U::TRANSFER_SRC, U::TRANSFER_DST]);
         }
         desc.separate_levels = desc.mip_levels > 1 && self.one_in(5);
-        desc.hook = u32::from(self.odd());
+        desc.hook = u32::from(self.is_unrestricted());
         desc
     }
 
     fn extent(&mut self, image_type: ImageType) -> Extent {
-        if self.odd() {
+        if self.is_unrestricted() {
             let side = self.random.pick(&[0, 1, 5, 16_385, 70_000, u32::MAX]);
             return Extent::Texels(match self.random.below(3) {
                 0 => vk::Extent3D {
@@ -220,7 +220,9 @@ impl Draw {
                 height: self.random.pick(&[4, 16]),
                 depth: self.random.pick(&[1, 2, 8, 16]),
             }),
-            _ if self.odd() => Extent::Scaled([self.random.pick(&[0.0, -1.0, f32::NAN, 1e9]), 1.0]),
+            _ if self.is_unrestricted() => {
+                Extent::Scaled([self.random.pick(&[0.0, -1.0, f32::NAN, 1e9]), 1.0])
+            }
             _ if self.one_in(8) => Extent::Scaled([self.random.pick(&[0.5, 1.0, 0.25]); 2]),
             _ if self.one_in(4) => vk::Extent2D {
                 width: side,
@@ -233,7 +235,7 @@ impl Draw {
 
     /// A random format for a view of an image.
     pub(super) fn view_format(&mut self, image: &ImageDesc) -> Format {
-        if self.odd() {
+        if self.is_unrestricted() {
             return self.random.pick(&ALL);
         }
         let own = image.format;

@@ -6,9 +6,9 @@ use tileheap::frame::external::{ExternalFamily, ResourceState};
 use tileheap::frame::tables::PassKind;
 use tileheap::names::{self, Vocabulary};
 
-use super::draw::Draw;
+use super::generator::DescriptionGenerator;
 
-impl Draw {
+impl DescriptionGenerator {
     /// Up to `most` random bits that have names and, with a probability of 1 in 20, one arbitrary bit.
     pub(super) fn any_bits<T: Vocabulary + Copy>(&mut self, most: u64) -> u64 {
         let named: Vec<u64> = names::all::<T>().map(|(_, bit)| bit.to_raw()).collect();
@@ -32,7 +32,7 @@ impl Draw {
 
     /// Random explicit stages for an access of a pass; usually `None`, for the default stages.
     pub(super) fn stages(&mut self, pass: PassKind, kind: AccessKind) -> Option<S> {
-        if self.odd() {
+        if self.is_unrestricted() {
             return Some(S::from_raw(self.any_bits::<S>(3)));
         }
         if !self.random.one_in(6) {
@@ -63,7 +63,7 @@ impl Draw {
 
     /// A random state in which an external resource enters or leaves the frame, given its layout.
     pub(super) fn state(&mut self, layout: L) -> ResourceState {
-        let (stages, access) = match self.odd() {
+        let (stages, access) = match self.is_unrestricted() {
             true => (
                 S::from_raw(self.any_bits::<S>(2)),
                 A::from_raw(self.any_bits::<A>(2)),
@@ -87,7 +87,7 @@ impl Draw {
         let mut state = ResourceState::new(layout, stages, access);
         if self.random.one_in(12) {
             state.family = Some(ExternalFamily::External);
-        } else if self.odd() {
+        } else if self.is_unrestricted() {
             state.family = Some(ExternalFamily::Foreign);
         }
         state
@@ -95,7 +95,7 @@ impl Draw {
 
     /// A random layout for an image that the caller owns.
     pub(super) fn layout(&mut self, is_depth: bool) -> L {
-        if self.odd() {
+        if self.is_unrestricted() {
             return self.any_value();
         }
         // Devices without the features of newer versions refuse these.

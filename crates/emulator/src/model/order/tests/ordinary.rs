@@ -10,7 +10,7 @@ use crate::model::order::unseen::UnseenSource;
 /// A device without resources.
 fn device(verdicts: Verdicts) -> Device {
     Device {
-        followed: Followed::new(true, Reported::new(verdicts, false, Arc::default()), 1),
+        tracker: Tracker::new(true, FindingReporter::new(verdicts, false, Arc::default()), 1),
         submits: 0,
     }
 }
@@ -76,11 +76,11 @@ fn read(of: u32) -> Arc<Log> {
 #[test]
 fn only_resources_that_share_bytes_are_followed() {
     let mut device = device(ALL);
-    assert_eq!(device.followed.bind(&buffer(1, false, 0)).0.len(), 0);
-    assert_eq!(device.followed.bind(&buffer(2, false, 1024)).0.len(), 0);
+    assert_eq!(device.tracker.bind(&buffer(1, false, 0)).0.len(), 0);
+    assert_eq!(device.tracker.bind(&buffer(2, false, 1024)).0.len(), 0);
     assert_eq!(texts(&device.submit(0, &fills(1, 1), &Batch::default())), []);
-    assert_eq!(device.followed.bind(&buffer(3, false, 2047)).0.len(), 2);
-    let (new, _) = device.followed.bind(&buffer(4, false, 2048));
+    assert_eq!(device.tracker.bind(&buffer(3, false, 2047)).0.len(), 2);
+    let (new, _) = device.tracker.bind(&buffer(4, false, 2048));
     let numbers: Vec<_> = new.iter().map(|one| one.number).collect();
     assert_eq!(numbers, [4], "buffer 3 already shared bytes with buffer 2");
     let found = device.submit(0, &fills(2, 3), &Batch::default());
@@ -101,10 +101,10 @@ fn only_resources_that_share_bytes_are_followed() {
 #[test]
 fn a_resource_is_followed_from_when_it_shares_bytes() {
     let mut device = device(Verdicts::default());
-    device.followed.bind(&buffer(1, false, 0));
+    device.tracker.bind(&buffer(1, false, 0));
     let twice = fills(1, 1);
     assert_eq!(texts(&device.submit(0, &twice, &Batch::default())), []);
-    device.followed.bind(&buffer(2, false, 512));
+    device.tracker.bind(&buffer(2, false, 512));
     assert_eq!(device.submit(0, &twice, &Batch::default()).len(), 1);
 }
 
@@ -112,12 +112,12 @@ fn a_resource_is_followed_from_when_it_shares_bytes() {
 fn contents_from_before_are_not_lost() {
     let ids = |submits_between: bool| {
         let mut device = device(Verdicts::default());
-        device.followed.bind(&buffer(1, false, 0));
+        device.tracker.bind(&buffer(1, false, 0));
         if submits_between {
             let fill = Commands::new().transfer(1, CLEAR).end();
             device.submit(0, &fill, &Batch::default());
         }
-        device.followed.bind(&buffer(2, false, 512));
+        device.tracker.bind(&buffer(2, false, 512));
         let found = device.submit(0, &read(1), &Batch::default());
         found.iter().map(|one| one.id.name()).collect::<Vec<_>>()
     };
@@ -129,11 +129,11 @@ fn contents_from_before_are_not_lost() {
 #[test]
 fn contents_of_other_resources_are_not_its_own() {
     let mut device = device(Verdicts::default());
-    device.followed.bind(&buffer(1, false, 0));
-    device.followed.bind(&image(2, 512));
+    device.tracker.bind(&buffer(1, false, 0));
+    device.tracker.bind(&image(2, 512));
     let clear = Commands::new().clear(2).end();
     assert_eq!(texts(&device.submit(0, &clear, &Batch::default())), []);
-    assert_eq!(texts(&device.followed.wait(HostWait::Device)), []);
+    assert_eq!(texts(&device.tracker.wait(HostWait::Device)), []);
     let found = device.submit(0, &read(1), &Batch::default());
     let ids: Vec<_> = found.iter().map(|one| one.id.name()).collect();
     assert_eq!(ids, ["TILEHEAP-reads-discarded"]);
@@ -154,8 +154,8 @@ fn loads_of_stencil_that_was_never_written_are_only_possible() {
             ..depth
         };
         let mut device = device(ALL);
-        device.followed.bind(&buffer(1, false, 0));
-        device.followed.bind(&Arc::new(depth));
+        device.tracker.bind(&buffer(1, false, 0));
+        device.tracker.bind(&Arc::new(depth));
         let mut commands = Commands::new();
         let access = MemoryAccess {
             resource: ResourceId(2),
@@ -183,8 +183,8 @@ fn loads_of_stencil_that_was_never_written_are_only_possible() {
 fn reads_that_may_follow_a_write_are_only_possible() {
     let ids = |may_follow_write: bool| {
         let mut device = device(ALL);
-        device.followed.bind(&buffer(1, false, 0));
-        device.followed.bind(&buffer(2, false, 512));
+        device.tracker.bind(&buffer(1, false, 0));
+        device.tracker.bind(&buffer(2, false, 512));
         let mut commands = Commands::new();
         let [read, write] = [A::SHADER_STORAGE_READ, A::SHADER_STORAGE_WRITE].map(|access| LoggedAccess {
             access: MemoryAccess {
@@ -209,9 +209,9 @@ fn reads_that_may_follow_a_write_are_only_possible() {
 #[test]
 fn waits_for_any_of_several_leave_order_open() {
     let mut device = device(ALL);
-    device.followed.bind(&buffer(1, false, 0));
-    device.followed.bind(&buffer(2, false, 512));
-    device.followed.wait(HostWait::AnyOf);
+    device.tracker.bind(&buffer(1, false, 0));
+    device.tracker.bind(&buffer(2, false, 512));
+    device.tracker.wait(HostWait::AnyOf);
     let found = device.submit(0, &fills(1, 2), &Batch::default());
     let ids: Vec<_> = found.iter().map(|one| one.id.name()).collect();
     assert_eq!(ids, ["TILEHEAP-possible-order"]);
@@ -247,10 +247,10 @@ fn unseen_writes_leave_only_what_they_reach_uncertain() {
         image(4, 1536),
     ];
     for resource in &resources {
-        assert_eq!(texts(&device.followed.bind(resource).1), []);
+        assert_eq!(texts(&device.tracker.bind(resource).1), []);
     }
     let allowed =
-        |device: &mut Device, kind| texts(&device.followed.allow_unseen_writes(kind, unseen("a"))).len();
+        |device: &mut Device, kind| texts(&device.tracker.allow_unseen_writes(kind, unseen("a"))).len();
     assert_eq!(
         allowed(&mut device, U::DESCRIPTORS),
         0,
@@ -274,7 +274,7 @@ fn unseen_writes_leave_only_what_they_reach_uncertain() {
         "buffer 3 shares bytes only with the image"
     );
     device
-        .followed
+        .tracker
         .allow_unseen_writes_in(vk::DeviceMemory::from_raw(1));
     let found = device.submit(0, &read(3), &Batch::default());
     assert_eq!(found[0].id.name(), "TILEHEAP-possible-contents");
@@ -285,10 +285,10 @@ fn unseen_writes_leave_only_what_they_reach_uncertain() {
 fn unseen_writes_through_destroyed_buffers_count() {
     let mut device = device(ALL);
     let [storage, other] = [reachable(1, 0, UnseenWrites::DESCRIPTORS), buffer(2, false, 512)];
-    device.followed.bind(&storage);
-    device.followed.bind(&other);
+    device.tracker.bind(&storage);
+    device.tracker.bind(&other);
     let messages = device
-        .followed
+        .tracker
         .allow_unseen_writes(UnseenWrites::DESCRIPTORS, unseen("vkCmdBindShadersEXT"));
     let [(id, text)] = texts(&messages)[..] else {
         panic!("{messages:#?}")
@@ -298,7 +298,7 @@ fn unseen_writes_through_destroyed_buffers_count() {
         text.starts_with("vkCmdBindShadersEXT may write storage buffers"),
         "{text}"
     );
-    device.followed.remove(storage.object, Some(&storage));
+    device.tracker.remove(storage.object, Some(&storage));
     let found = device.submit(0, &read(2), &Batch::default());
     assert_eq!(found[0].id.name(), "TILEHEAP-possible-contents");
 }
@@ -310,12 +310,12 @@ fn unseen_writes_are_reported_once_they_matter() {
     let address = UnseenWrites::ADDRESSES;
     for command in ["vkCmdFillMemoryKHR", "vkCmdDispatch"] {
         assert_eq!(
-            texts(&device.followed.allow_unseen_writes(address, unseen(command))),
+            texts(&device.tracker.allow_unseen_writes(address, unseen(command))),
             []
         );
     }
-    assert_eq!(texts(&device.followed.bind(&reachable(1, 0, address)).1), []);
-    let (_, messages) = device.followed.bind(&buffer(2, false, 0));
+    assert_eq!(texts(&device.tracker.bind(&reachable(1, 0, address)).1), []);
+    let (_, messages) = device.tracker.bind(&buffer(2, false, 0));
     let [(_, text)] = texts(&messages)[..] else {
         panic!("{messages:#?}")
     };
@@ -329,9 +329,9 @@ fn unseen_writes_are_reported_once_they_matter() {
 fn the_host_may_write_what_it_has_mapped() {
     let found = |memory| {
         let mut device = device(ALL);
-        device.followed.bind(&buffer(1, false, 0));
-        device.followed.bind(&buffer(2, false, 512));
-        device.followed.map(vk::DeviceMemory::from_raw(memory));
+        device.tracker.bind(&buffer(1, false, 0));
+        device.tracker.bind(&buffer(2, false, 512));
+        device.tracker.map(vk::DeviceMemory::from_raw(memory));
         let found = device.submit(0, &read(1), &Batch::default());
         found.iter().map(|one| one.id.name()).collect::<Vec<_>>()
     };
@@ -342,9 +342,9 @@ fn the_host_may_write_what_it_has_mapped() {
 #[test]
 fn order_that_is_not_seen_leaves_nothing_certain() {
     let mut device = device(ALL);
-    device.followed.bind(&buffer(1, false, 0));
-    device.followed.bind(&buffer(2, false, 512));
-    device.followed.allow_unseen_order();
+    device.tracker.bind(&buffer(1, false, 0));
+    device.tracker.bind(&buffer(2, false, 512));
+    device.tracker.allow_unseen_order();
     let found = device.submit(0, &fills(1, 2), &Batch::default());
     let ids: Vec<_> = found.iter().map(|one| one.id.name()).collect();
     assert_eq!(ids, ["TILEHEAP-possible-order"]);
@@ -355,14 +355,18 @@ fn order_that_is_not_seen_leaves_nothing_certain() {
 fn a_mistake_is_reported_once_and_counted() {
     let mut device = device(Verdicts::default());
     let names = Arc::new(Names::default());
-    device.followed = Followed::new(true, Reported::new(Verdicts::default(), false, names.clone()), 1);
+    device.tracker = Tracker::new(
+        true,
+        FindingReporter::new(Verdicts::default(), false, names.clone()),
+        1,
+    );
     let frame = |device: &mut Device, number: u32| {
         let both = [buffer(number, false, 0), buffer(number + 1, false, 512)];
-        both.iter().for_each(|one| _ = device.followed.bind(one));
+        both.iter().for_each(|one| _ = device.tracker.bind(one));
         let found = device.submit(0, &fills(number, number + 1), &Batch::default());
-        device.followed.wait(HostWait::Device);
+        device.tracker.wait(HostWait::Device);
         both.iter()
-            .for_each(|one| device.followed.remove(one.object, Some(one)));
+            .for_each(|one| device.tracker.remove(one.object, Some(one)));
         found.len()
     };
     let frames = [1, 3, 5].map(|number| frame(&mut device, number));
@@ -371,7 +375,7 @@ fn a_mistake_is_reported_once_and_counted() {
     names.set(Object(vk::ObjectType::BUFFER, 7), "shadows");
     let frames = [7, 9].map(|number| frame(&mut device, number));
     assert_eq!(frames, [1, 0]);
-    let repeated = device.followed.repeated();
+    let repeated = device.tracker.repeated();
     let [one] = &repeated[..] else {
         panic!("{repeated:#?}")
     };
@@ -389,22 +393,22 @@ fn a_mistake_is_reported_once_and_counted() {
 fn a_loss_is_reported_once_unless_repeats_are_wanted() {
     let found = |repeats: bool| {
         let mut device = device(Verdicts::default());
-        device.followed = Followed::new(
+        device.tracker = Tracker::new(
             true,
-            Reported::new(Verdicts::default(), repeats, Arc::default()),
+            FindingReporter::new(Verdicts::default(), repeats, Arc::default()),
             1,
         );
-        device.followed.bind(&buffer(1, false, 0));
-        device.followed.bind(&image(2, 512));
+        device.tracker.bind(&buffer(1, false, 0));
+        device.tracker.bind(&image(2, 512));
         let frames = [(); 3].map(|()| {
             let clear = Commands::new().clear(2).end();
             let mut found = device.submit(0, &clear, &Batch::default());
-            found.extend(device.followed.wait(HostWait::Device));
+            found.extend(device.tracker.wait(HostWait::Device));
             found.extend(device.submit(0, &read(1), &Batch::default()));
-            found.extend(device.followed.wait(HostWait::Device));
+            found.extend(device.tracker.wait(HostWait::Device));
             found.len()
         });
-        (frames, device.followed.repeated().len())
+        (frames, device.tracker.repeated().len())
     };
     assert_eq!(found(false), ([1, 0, 0], 1));
     assert_eq!(found(true), ([1, 1, 1], 0));
@@ -417,17 +421,17 @@ fn presentation_orders_submissions() {
     let number = |of: &[vk::Semaphore]| of.iter().map(|one| (*one, 0, S::ALL_COMMANDS)).collect();
     let found = |presents: bool| {
         let mut device = device(Verdicts::default());
-        device.followed.bind(&buffer(1, false, 0));
-        device.followed.bind(&buffer(2, false, 512));
+        device.tracker.bind(&buffer(1, false, 0));
+        device.tracker.bind(&buffer(2, false, 512));
         let first = Batch {
             signals: number(&[rendered]),
             ..Batch::default()
         };
         let mut found = device.submit(0, &Commands::new().transfer(1, CLEAR).end(), &first);
         if presents {
-            found.extend(device.followed.present(&[rendered], &[]));
+            found.extend(device.tracker.present(&[rendered], &[]));
         }
-        found.extend(device.followed.acquire(acquired, vk::Fence::null()));
+        found.extend(device.tracker.acquire(acquired, vk::Fence::null()));
         let second = Batch {
             waits: number(&[acquired]),
             ..Batch::default()
@@ -447,8 +451,8 @@ fn of_thousands_of_resources_neighbors_conflict() {
     let all: Vec<Arc<Resource>> = (1..=COUNT)
         .map(|number| buffer(number, false, 512 * u64::from(number)))
         .collect();
-    let followed = all.iter().map(|one| device.followed.bind(one).0.len());
-    assert_eq!(followed.sum::<usize>(), COUNT as usize);
+    let tracked = all.iter().map(|one| device.tracker.bind(one).0.len());
+    assert_eq!(tracked.sum::<usize>(), COUNT as usize);
     let mut commands = Commands::new();
     for number in 1..=COUNT {
         commands = commands.transfer(number, CLEAR);
@@ -459,30 +463,30 @@ fn of_thousands_of_resources_neighbors_conflict() {
     let found = device.submit(0, &commands.end(), &Batch::default());
     let [one] = &found[..] else { panic!("{found:#?}") };
     assert_eq!(one.object, Object(vk::ObjectType::BUFFER, 1_001));
-    device.followed.wait(HostWait::Device);
+    device.tracker.wait(HostWait::Device);
     for one in &all {
-        device.followed.remove(one.object, Some(one));
+        device.tracker.remove(one.object, Some(one));
     }
     // None of their state remains.
     let [a, b] = [buffer(COUNT + 1, false, 512), buffer(COUNT + 2, false, 1024)];
-    assert_eq!(device.followed.bind(&a).0.len(), 0);
-    assert_eq!(device.followed.bind(&b).0.len(), 2);
+    assert_eq!(device.tracker.bind(&a).0.len(), 0);
+    assert_eq!(device.tracker.bind(&b).0.len(), 2);
 }
 
 #[test]
 fn freed_memory_is_forgotten() {
     let mut device = device(Verdicts::default());
     let both = [buffer(1, false, 0), buffer(2, false, 512)];
-    both.iter().for_each(|one| _ = device.followed.bind(one));
+    both.iter().for_each(|one| _ = device.tracker.bind(one));
     let fill = |of| Commands::new().transfer(of, CLEAR).end();
     assert_eq!(device.submit(0, &fill(1), &Batch::default()).len(), 0);
     for one in &both {
-        device.followed.remove(one.object, Some(one));
+        device.tracker.remove(one.object, Some(one));
     }
-    device.followed.free(vk::DeviceMemory::from_raw(1));
+    device.tracker.free(vk::DeviceMemory::from_raw(1));
     // A new object with the same handle, which does not have to wait for anything.
-    device.followed.bind(&buffer(3, false, 0));
-    device.followed.bind(&buffer(4, false, 512));
+    device.tracker.bind(&buffer(3, false, 0));
+    device.tracker.bind(&buffer(4, false, 512));
     assert_eq!(texts(&device.submit(0, &fill(3), &Batch::default())), []);
 }
 
@@ -491,9 +495,9 @@ fn filled(sharing: SharingMode, releases: bool) -> Device {
     let mut device = device(Verdicts::default());
     for number in BUFFERS {
         let buffer = Arc::into_inner(buffer(number, false, 0)).expect("one owner");
-        device.followed.bind(&Arc::new(Resource { sharing, ..buffer }));
+        device.tracker.bind(&Arc::new(Resource { sharing, ..buffer }));
     }
-    device.followed.create_timeline(semaphore(), 0);
+    device.tracker.create_timeline(semaphore(), 0);
     let mut commands = Commands::new().transfer(2, CLEAR);
     if releases {
         commands = commands.barrier(CLEAR, COPY_READ, whole(2), TRANSFERRED);
@@ -545,7 +549,7 @@ fn another_queue_family_needs_a_transfer() {
 #[test]
 fn unseen_transfers_make_missing_ones_possible() {
     let mut device = filled(SharingMode::Exclusive, false);
-    device.followed.allow_unseen_transfers();
+    device.tracker.allow_unseen_transfers();
     assert_eq!(texts(&device.submit(1, &read(2), &waits(1))), []);
 }
 
@@ -554,7 +558,7 @@ fn unseen_transfers_make_missing_ones_possible() {
 fn implicit_transfers_keep_contents() {
     for (masks, count) in [([0b10, 0], 0), ([0b01, 0b11], 1)] {
         let mut device = filled(SharingMode::ExclusiveUnlessImplicit, false);
-        device.followed.set_implicit_transfers(&masks);
+        device.tracker.set_implicit_transfers(&masks);
         assert_eq!(device.submit(1, &read(2), &waits(1)).len(), count, "{masks:?}");
     }
 }

@@ -10,15 +10,15 @@ use super::tables::commands::{BarrierCause, Families, Scopes};
 
 impl Resolver<'_> {
     /// Adds the dependencies between the epochs of one chain, and between uses of slices inside the epochs.
-    pub(super) fn within(&mut self, chain: &Chain) {
+    pub(super) fn chain_dependencies(&mut self, chain: &Chain) {
         let epochs = chain.epochs.of(&self.chains.epochs);
         for pair in epochs.windows(2) {
             self.boundary(chain, &pair[0], &pair[1]);
         }
-        for one in chain.inside.of(&self.chains.inside) {
+        for one in chain.slice_hazards.of(&self.chains.slice_hazards) {
             let epoch = &self.chains.epochs[one.epoch as usize];
             let source = Source::new(one.after, one.writes);
-            let mut barrier = self.barrier(chain, &one.of, epoch, source, cause_of(chain));
+            let mut barrier = self.barrier(chain, &one.queue_use, epoch, source, cause_of(chain));
             barrier.layouts.0 = epoch.layout;
             self.found.barriers.push(barrier);
         }
@@ -61,7 +61,7 @@ impl Resolver<'_> {
         transition.scopes.dst_access = A::MEMORY_READ;
         self.found.barriers.push(transition);
         for other in later.iter().filter(|other| other.queue != last.queue) {
-            self.cross(last.last, other.first, S::ALL_COMMANDS);
+            self.add_queue_dependency(last.last, other.first, S::ALL_COMMANDS);
             let source = Source::new(S::ALL_COMMANDS, A::NONE);
             let mut arrival = self.barrier(chain, other, after, source, cause);
             arrival.layouts.0 = after.layout;
@@ -92,7 +92,7 @@ impl Resolver<'_> {
             release.object = self.object_in(chain, one.last);
             release.cause = BarrierCause::Release;
             self.found.barriers.push(release);
-            self.cross(one.last, acquire.pass, S::ALL_COMMANDS);
+            self.add_queue_dependency(one.last, acquire.pass, S::ALL_COMMANDS);
         }
     }
 }

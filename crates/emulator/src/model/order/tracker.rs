@@ -16,8 +16,8 @@ use tileheap_units::{IdMap, IdSet, Run};
 
 use super::log::{BATCH_END, EnclosingSubpass, Log, ORDINARY, log_of};
 use super::mistakes::Repeated;
-use super::ordinary::{OrdinaryMemory, Resident, Shared};
-use super::report::{Reported, Unseen};
+use super::ordinary::{BoundResource, OrdinaryMemory, Shared};
+use super::report::{FindingReporter, UnseenWork};
 use super::sites::Sites;
 use super::unseen::{UnseenSource, UnseenWritesSoFar, share_unseen_writes};
 use super::{fence_id, queue_id, semaphore_id};
@@ -31,20 +31,21 @@ use crate::tables::unseen_writes::UnseenWrites;
 /// Minimum number of events in new logs between two prunings.
 const MIN_NEW_EVENTS: usize = 16 * 1024;
 
-/// The model of a device, and the resources and commands that the model's ids and tags refer to.
+/// Tracks the order and the contents of everything that is submitted to a device: the model, and the resources and commands that
+/// its ids and tags refer to.
 #[derive(Default)]
-pub(crate) struct Followed {
+pub(crate) struct Tracker {
     model: Model,
     /// The resources that are bound to memory, by number.
     placed: IdMap<u32, Arc<Resource>>,
     /// The number of resources in tile memory.
-    in_tile: usize,
+    tile_resource_count: usize,
     /// The model's ids of resources on each queue, by number: each queue has separate tile memory. For ordinary memory, the queue is
     /// null.
     ids: IdMap<u32, Vec<(vk::Queue, ResourceId)>>,
     /// The numbers of placed resources that interpret the same bytes in the same way, by
     /// [`MemoryBinding::contents`](crate::model::resources::MemoryBinding::contents).
-    alike: IdMap<u64, Vec<u32>>,
+    by_contents: IdMap<u64, Vec<u32>>,
     ordinary: OrdinaryMemory,
     /// The resources in ordinary memory that share bytes, or did so before, by number; others are not tracked.
     shared: IdMap<u32, Shared>,
@@ -55,10 +56,10 @@ pub(crate) struct Followed {
     /// The number of times that a resource started to share bytes.
     sharing_epoch: u64,
     /// The number of batches that were submitted.
-    batches: u64,
+    batch_count: u64,
     waited: Waited,
     sites: Sites,
-    reported: Reported,
+    finding_reporter: FindingReporter,
     follows_order: bool,
     unseen: UnseenWritesSoFar,
     /// True if something that the layer does not track may have ordered work: hazards are no longer certain.
@@ -97,27 +98,27 @@ struct Transferred {
 }
 
 /// A batch to submit.
-pub(crate) struct FollowedBatch<'a> {
+pub(crate) struct TrackedBatch<'a> {
     pub(crate) submit: Submit,
     pub(crate) family: u32,
     pub(crate) batch: &'a batches::Batch,
     pub(crate) logs: Vec<Arc<Log>>,
     pub(crate) fence: vk::Fence,
     /// The reason why all of tile memory becomes undefined at the end of the batch; `None` if it does not.
-    pub(crate) ends: Option<DiscardReason>,
+    pub(crate) end_discard: Option<DiscardReason>,
 }
 
-impl Followed {
+impl Tracker {
     /// Creates the model of a device with this `bufferImageGranularity`; if `order` is false, it only tracks contents.
-    pub(crate) fn new(order: bool, reported: Reported, granularity: u64) -> Followed {
-        let mut followed = Followed {
-            reported,
+    pub(crate) fn new(order: bool, finding_reporter: FindingReporter, granularity: u64) -> Tracker {
+        let mut tracker = Tracker {
+            finding_reporter,
             ordinary: OrdinaryMemory::new(granularity),
             follows_order: order,
-            ..Followed::default()
+            ..Tracker::default()
         };
-        followed.model.set_follows_order(order);
-        followed
+        tracker.model.set_follows_order(order);
+        tracker
     }
 
     /// Records that a resource is bound to memory. Returns the resources that are tracked from now on, and messages about unseen writes that can
@@ -125,23 +126,23 @@ impl Followed {
     pub(crate) fn bind(&mut self, resource: &Arc<Resource>) -> (Vec<Arc<Resource>>, Vec<Finding>) {
         self.placed.insert(resource.number, resource.clone());
         if let Some(place) = resource.place.get().filter(|place| place.contents != 0) {
-            self.alike
+            self.by_contents
                 .entry(place.contents)
                 .or_default()
                 .push(resource.number);
         }
         let Some(place) = resource.place.get().filter(|place| !place.is_tile) else {
-            self.in_tile += 1;
+            self.tile_resource_count += 1;
             return (vec![resource.clone()], self.unseen.follow(resource));
         };
-        let resident = Resident {
+        let resident = BoundResource {
             number: resource.number,
             bytes: (place.first, place.end),
             is_linear: !matches!(resource.tiling, Tiling::Optimal(_)),
-            bound_at: self.batches,
+            bound_at: self.batch_count,
         };
         let mut new = Vec::new();
-        let all = self.ordinary.bind(place.memory, resident, self.batches);
+        let all = self.ordinary.bind(place.memory, resident, self.batch_count);
         for shared in all {
             if let Some(other) = self
                 .placed
@@ -257,7 +258,7 @@ impl Followed {
             let ids = self.ids.remove(&resource.number).unwrap_or_default();
             ids.iter().for_each(|(_, id)| model.remove(*id));
             let contents = resource.place.get().map_or(0, |place| place.contents);
-            if let Entry::Occupied(mut alike) = self.alike.entry(contents) {
+            if let Entry::Occupied(mut alike) = self.by_contents.entry(contents) {
                 alike.get_mut().retain(|number| *number != resource.number);
                 if alike.get().is_empty() {
                     alike.remove();
@@ -266,7 +267,7 @@ impl Followed {
             self.shared.remove(&resource.number);
             match resource.place.get() {
                 Some(place) if !place.is_tile => self.ordinary.unbind(place.memory, resource.number),
-                _ => self.in_tile -= 1,
+                _ => self.tile_resource_count -= 1,
             }
         }
         if let Some(number) = self.transferred_numbers.remove(&object) {
@@ -329,11 +330,11 @@ impl Followed {
     }
 
     /// Submits a batch. Returns its findings, and those of batches that waited for it.
-    pub(crate) fn submit(&mut self, given: FollowedBatch<'_>) -> Vec<Finding> {
+    pub(crate) fn submit(&mut self, given: TrackedBatch<'_>) -> Vec<Finding> {
         if self.sites.needs_pruning(MIN_NEW_EVENTS) {
             self.prune();
         }
-        self.batches += 1;
+        self.batch_count += 1;
         self.waited.fences.remove(&given.fence);
         let queue = vk::Queue::from_raw(given.submit.queue);
         // Without accesses, dependencies have no effect. If order is not tracked, the model has no accesses.
@@ -343,8 +344,12 @@ impl Followed {
         if matter {
             command_buffers.extend(given.logs.iter().map(|log| self.commands(log, queue)));
         }
-        if self.in_tile > 0 {
-            command_buffers.extend(given.ends.map(|reason| Arc::new(end_of_batch(queue, reason))));
+        if self.tile_resource_count > 0 {
+            command_buffers.extend(
+                given
+                    .end_discard
+                    .map(|reason| Arc::new(end_of_batch(queue, reason))),
+            );
         }
         let uses = |all: &[batches::SemaphoreUse]| {
             let one = |one: &batches::SemaphoreUse| program::SemaphoreUse {
@@ -355,7 +360,7 @@ impl Followed {
             all.iter().map(one).collect()
         };
         let batch = Batch {
-            number: self.sites.batch(given.submit, given.ends),
+            number: self.sites.batch(given.submit, given.end_discard),
             queue: queue_id(queue),
             family: given.family,
             waits: uses(&given.batch.waits),
@@ -371,23 +376,23 @@ impl Followed {
         if findings == Findings::default() {
             return Vec::new();
         }
-        let unseen = Unseen {
+        let unseen = UnseenWork {
             writes: &self.unseen,
             order: self.has_unseen_order,
             transfers: self.has_unseen_transfers,
         };
-        self.reported.findings(&findings, &self.sites, unseen)
+        self.finding_reporter.findings(&findings, &self.sites, unseen)
     }
 
     /// Mistakes that were found more than once, and reported once.
     pub(crate) fn repeated(&self) -> Vec<Repeated> {
-        self.reported.repeated()
+        self.finding_reporter.repeated()
     }
 
     /// Returns `true` if any resource is tracked. No resource is tracked if the program uses no tile memory, its resources share no bytes, and it
     /// transfers no unbound resource.
     fn follows_any(&self) -> bool {
-        !self.shared.is_empty() || !self.transferred.is_empty() || self.in_tile > 0
+        !self.shared.is_empty() || !self.transferred.is_empty() || self.tile_resource_count > 0
     }
 
     /// Returns the commands of a log in the model's form, for a queue.
@@ -424,7 +429,7 @@ impl Followed {
         if let Some(id) = self.known_id(number.0, queue) {
             return Some(id);
         }
-        let alike = self.alike.get(&place.contents);
+        let alike = self.by_contents.get(&place.contents);
         let alias = alike.and_then(|alike| alike.iter().find_map(|other| self.known_id(*other, queue)));
         self.model.set_granularity(memory, granularity);
         self.model.set_host_visible(memory, false);

@@ -31,7 +31,7 @@ impl<'a> Context<'a> {
         if let Some(of) = requirements.profile.as_ref().filter(|of| **of != profile.name) {
             return Err(PlanError::OtherDevice {
                 frame: frame.name().to_owned(),
-                of: of.clone(),
+                estimated_for: of.clone(),
                 profile: profile.name.clone(),
             });
         }
@@ -51,7 +51,7 @@ impl<'a> Context<'a> {
             rulings: Vec::new(),
             binning_costs: Vec::new(),
         };
-        context.rulings = eligible::judge(&context);
+        context.rulings = eligible::rulings(&context);
         if options.strategy == ResidencyStrategy::Optimal && context.heap.is_some() {
             context.binning_costs = binning_costs(frame, profile, options.bin_cost);
         }
@@ -60,7 +60,7 @@ impl<'a> Context<'a> {
 }
 
 /// Plans a frame without splitting lifetimes. If `old` is given, keeps its residents that still fit, instead of searching.
-pub(super) fn make_whole(context: &Context<'_>, old: Option<&Plan>) -> crate::Result<Plan> {
+pub(super) fn plan_unsplit(context: &Context<'_>, old: Option<&Plan>) -> crate::Result<Plan> {
     let mut resident = match old {
         None => residency::choose(context),
         Some(old) => residency::repair(context, old),

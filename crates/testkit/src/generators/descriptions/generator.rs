@@ -10,20 +10,20 @@ use tileheap::units::{Run, SplitMix64};
 use super::description::{DescribedAccess, DescribedBatch, DescribedPass, Description};
 
 /// A description that is being generated.
-pub(super) struct Draw {
+pub(super) struct DescriptionGenerator {
     pub(super) random: SplitMix64,
-    /// On average, one in `oddity` choices may have any value, valid or not; 0 if none may.
-    oddity: u64,
+    /// On average, one in `unrestricted_rate` choices may have any value, valid or not; 0 if none may.
+    unrestricted_rate: u64,
     pub(super) description: Description,
     /// For each resource, the aspects, levels and layers that have contents.
     pub(super) contents: Vec<BTreeSet<(u32, u32, u32)>>,
     pub(super) batch: DescribedBatch,
 }
 
-impl Draw {
-    pub(super) fn new(seed: u64) -> Draw {
+impl DescriptionGenerator {
+    pub(super) fn new(seed: u64) -> DescriptionGenerator {
         let mut random = SplitMix64::new(seed);
-        let oddity = random.pick(&[0, 0, 0, 0, 0, 0, 0, 60, 20, 10]);
+        let unrestricted_rate = random.pick(&[0, 0, 0, 0, 0, 0, 0, 60, 20, 10]);
         let base_extent = match random.one_in(4) {
             true => vk::Extent2D {
                 width: 33,
@@ -34,9 +34,9 @@ impl Draw {
                 height: 64,
             },
         };
-        Draw {
+        DescriptionGenerator {
             random,
-            oddity,
+            unrestricted_rate,
             description: Description {
                 base_extent,
                 resources: Vec::new(),
@@ -50,8 +50,8 @@ impl Draw {
     }
 
     /// Returns true if the next choice may have any value, valid or not.
-    pub(super) fn odd(&mut self) -> bool {
-        self.oddity > 0 && self.random.one_in(self.oddity)
+    pub(super) fn is_unrestricted(&mut self) -> bool {
+        self.unrestricted_rate > 0 && self.random.one_in(self.unrestricted_rate)
     }
 
     /// Returns true with a probability of 1 in `n`.
@@ -68,7 +68,7 @@ impl Draw {
                 .random
                 .pick(&[everything, Q::COMPUTE | Q::TRANSFER, Q::TRANSFER, Q::GRAPHICS]);
             let flags = if index == 0 { everything } else { drawn };
-            let flags = if self.odd() {
+            let flags = if self.is_unrestricted() {
                 Q::from_raw(self.any_bits::<Q>(2) as u32)
             } else {
                 flags
@@ -108,7 +108,7 @@ impl Draw {
             return;
         };
         let needed = before != queue || self.one_in(5);
-        if needed && !self.odd() {
+        if needed && !self.is_unrestricted() {
             let semaphore = self.description.semaphores.len();
             self.description.semaphores.push(false);
             let [signals, waits] = [before, queue].map(|queue| self.semaphore_stages(queue));
@@ -119,7 +119,7 @@ impl Draw {
     }
 
     fn semaphore_stages(&mut self, queue: usize) -> S {
-        if self.odd() {
+        if self.is_unrestricted() {
             return S::from_raw(self.any_bits::<S>(2));
         }
         if self.one_in(100) {
@@ -207,14 +207,17 @@ impl Draw {
             Persistence::Transient | Persistence::History => false,
         };
         let written = &self.contents[resource];
-        external || Draw::parts(range).iter().all(|part| written.contains(part))
+        external
+            || DescriptionGenerator::parts(range)
+                .iter()
+                .all(|part| written.contains(part))
     }
 
     /// Records the parts that the accesses of a pass write.
     pub(super) fn note_writes(&mut self, accesses: &[DescribedAccess]) {
         for access in accesses.iter().filter(|access| access.writes) {
             let range = self.meant(access.resource, access.kind, access.range);
-            self.contents[access.resource].extend(Draw::parts(range));
+            self.contents[access.resource].extend(DescriptionGenerator::parts(range));
         }
     }
 
@@ -267,7 +270,7 @@ impl Draw {
         let queue = self.description.batches[last].queue;
         for index in 0..count {
             let history = self.description.resources[index].persistence == Persistence::History;
-            if !history || !self.contents[index].is_empty() || self.odd() {
+            if !history || !self.contents[index].is_empty() || self.is_unrestricted() {
                 continue;
             }
             let transfers = self.description.queues[queue].intersects(Q::GRAPHICS | Q::COMPUTE | Q::TRANSFER);

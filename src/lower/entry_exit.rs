@@ -7,7 +7,7 @@ use super::chains::{Chain, Epoch};
 use super::error::LowerError;
 use super::pass_use::QueueUse;
 use super::pieces::{Piece, pieces};
-use super::resolver::{FirstContents, Resolver, Source};
+use super::resolver::{InitialClear, Resolver, Source};
 use super::state::ContentState;
 use super::tables::commands::BarrierCause;
 use crate::frame::external::{ExternalDesc, ResourceState};
@@ -33,7 +33,8 @@ impl Resolver<'_> {
         };
         let writes = entry.access & WRITES;
         // A later write or transition waits for the caller's reads through the first use.
-        let is_changed = chain.epochs.len() > 1 || exit.family.is_some() || moves(exit, last, is_image);
+        let is_changed =
+            chain.epochs.len() > 1 || exit.family.is_some() || changes_layout(exit, last, is_image);
         // Stages without accesses stand for unknown accesses: everything waits for them, and they wait for everything.
         let hazard = !first.is_read_only() || is_changed || !writes.is_empty() || entry.access.is_empty();
         let owner = desc.acquired_from(is_image);
@@ -64,7 +65,7 @@ impl Resolver<'_> {
         if entry.stages.is_empty() || self.placed.queue_of(first) == to.queue {
             return Source::new(entry.stages, writes);
         }
-        self.cross(first, to.first, S::ALL_COMMANDS);
+        self.add_queue_dependency(first, to.first, S::ALL_COMMANDS);
         // Submissions are ordered after the host on every queue.
         Source::new(S::ALL_COMMANDS | entry.stages & S::HOST, writes & A::HOST_WRITE)
     }
@@ -84,8 +85,8 @@ impl Resolver<'_> {
         let is_hidden = (is_entered || chain.epochs.len() > 1) && !is_seen;
         let writes = exit.access & WRITES;
         let hazard = !last.is_read_only() || is_hidden || !writes.is_empty() || exit.access.is_empty();
-        let moves = moves(exit, last, is_image);
-        if !moves && exit.family.is_none() && (!hazard || exit.stages.is_empty()) {
+        let changes_layout = changes_layout(exit, last, is_image);
+        if !changes_layout && exit.family.is_none() && (!hazard || exit.stages.is_empty()) {
             return;
         }
         let mut source = Source::new(end.stages, last.writes);
@@ -102,7 +103,10 @@ impl Resolver<'_> {
                 (S::NONE, A::NONE)
             }
         };
-        barrier.layouts = (last.layout, if moves { exit.layout } else { last.layout });
+        barrier.layouts = (
+            last.layout,
+            if changes_layout { exit.layout } else { last.layout },
+        );
         self.found.barriers.push(barrier);
     }
 
@@ -137,21 +141,21 @@ impl Resolver<'_> {
         let written = of_object.filter(|state| state.defined);
         let resource = self.placed.plan.frame.resource(chain.resource);
         let pieces = pieces(resource, chain.range, written, self.placed.scratch);
-        let is_written = pieces.iter().any(|piece| piece.left.is_some());
+        let is_written = pieces.iter().any(|piece| piece.state.is_some());
         // Unknown writes may have been made through any image or buffer.
         let cause = match is_written && source.access.contains(A::MEMORY_WRITE) {
             true => BarrierCause::Aliasing,
             false => BarrierCause::EarlierFrame,
         };
-        for Piece { range, left } in pieces {
-            if let Some(state) = left {
+        for Piece { range, state } in pieces {
+            if let Some(state) = state {
                 self.check_owner(chain, &to, state)?;
                 let mut barrier = self.barrier(chain, &to, first, source, cause);
                 (barrier.range, barrier.layouts.0) = (range, state.layout);
                 self.found.barriers.push(barrier);
                 continue;
             }
-            self.found.clears.push(FirstContents {
+            self.found.clears.push(InitialClear {
                 pass: to.first,
                 object,
                 range,
@@ -208,6 +212,6 @@ impl Resolver<'_> {
 }
 
 /// Returns true if an image changes its layout after its last use.
-fn moves(exit: ResourceState, last: &Epoch, is_image: bool) -> bool {
+fn changes_layout(exit: ResourceState, last: &Epoch, is_image: bool) -> bool {
     is_image && exit.layout != vk::ImageLayout::UNDEFINED && exit.layout != last.layout
 }

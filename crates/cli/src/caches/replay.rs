@@ -27,7 +27,7 @@ pub(crate) struct ReplayOptions {
 }
 
 /// The results of a replay.
-pub(crate) struct Played {
+pub(crate) struct ReplayResult {
     pub(crate) trace: PathBuf,
     pub(crate) budget: Bytes,
     pub(crate) seed: u64,
@@ -43,7 +43,7 @@ pub(crate) fn is_trace(path: &Path) -> bool {
 }
 
 /// Replays a trace through policies.
-pub(crate) fn play(path: &Path, options: &ReplayOptions) -> Result<Played> {
+pub(crate) fn replay_trace(path: &Path, options: &ReplayOptions) -> Result<ReplayResult> {
     let mut trace = open(path)?;
     let geometry = trace.geometry().clone();
     let mut runs = Vec::new();
@@ -70,7 +70,7 @@ pub(crate) fn play(path: &Path, options: &ReplayOptions) -> Result<Played> {
     for run in &mut runs {
         run.time(open(path)?, path)?;
     }
-    Ok(Played {
+    Ok(ReplayResult {
         trace: path.to_owned(),
         budget: options.budget,
         seed: options.seed,

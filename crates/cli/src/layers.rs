@@ -32,7 +32,7 @@ pub(crate) struct Layer {
     /// The name that the loader uses.
     name: &'static str,
     /// The suffix of the names of the layer's manifest and library, and the name of its staging folder.
-    short: &'static str,
+    suffix: &'static str,
     /// The environment variable with the layer's folder.
     variable: &'static str,
 }
@@ -40,21 +40,21 @@ pub(crate) struct Layer {
 /// The emulator: a strict tile heap on any driver.
 pub(crate) const EMULATOR: Layer = Layer {
     name: "VK_LAYER_TILEHEAP_emulator",
-    short: "emulator",
+    suffix: "emulator",
     variable: "TILEHEAP_EMULATOR",
 };
 
 /// The layer that checks memory shared by resources.
 pub(crate) const ALIASING: Layer = Layer {
     name: "VK_LAYER_TILEHEAP_aliasing",
-    short: "aliasing",
+    suffix: "aliasing",
     variable: "TILEHEAP_ALIASING",
 };
 
 /// The layer that writes frames of a program as documents.
 pub(crate) const CAPTURE: Layer = Layer {
     name: "VK_LAYER_TILEHEAP_capture",
-    short: "capture",
+    suffix: "capture",
     variable: "TILEHEAP_CAPTURE",
 };
 
@@ -101,7 +101,7 @@ impl Layer {
     fn folders_below(&self, folder: &Path) -> Vec<PathBuf> {
         vec![
             folder.to_owned(),
-            folder.join(self.short),
+            folder.join(self.suffix),
             folder.join("share").join(EXPLICIT_LAYERS),
         ]
     }
@@ -116,7 +116,7 @@ impl Layer {
         if let Some(own) = executable.as_deref().ok().and_then(Path::parent) {
             folders.push(own.to_owned());
             if let Some(above) = own.parent() {
-                folders.push(above.join(self.short));
+                folders.push(above.join(self.suffix));
                 folders.push(above.join("share").join(EXPLICIT_LAYERS));
             }
         }
@@ -169,7 +169,7 @@ impl Layer {
     }
 
     fn manifest(&self) -> String {
-        format!("VkLayer_tileheap_{}.json", self.short)
+        format!("VkLayer_tileheap_{}.json", self.suffix)
     }
 }
 
