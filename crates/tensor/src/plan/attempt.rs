@@ -9,7 +9,7 @@ use super::expansion::Rules;
 use super::item::SpaceItem;
 use super::items::{items, lower_bounds, memories};
 use super::options::{CarryRule, TensorPlanOptions};
-use super::place::{PlacedRegions, place};
+use super::place::{PlacedRegions, place_bounded};
 use super::types::{CopyTime, MemoryPlan, TensorRequirements};
 use crate::error::Result;
 use crate::graph::Graph;
@@ -101,7 +101,10 @@ impl<'a> Attempt<'a> {
     fn new(rules: Rules<'a>, coalesced: Coalesced, options: &TensorPlanOptions<'_>) -> Result<Attempt<'a>> {
         let (items, item_of) = items(&rules, &coalesced, options);
         let memories = memories(&items, &options.memories);
-        let mut space = place(&items, &memories, options.strategy)?;
+        // Values that share a placement, or are live in some arms only, could be placed apart.
+        let is_apart = coalesced.expansion.branches.is_empty()
+            && coalesced.classes.members.iter().all(|members| members.len() < 2);
+        let mut space = place_bounded(&items, &memories, options.strategy, is_apart)?;
         lower_bounds(&rules, &item_of, &coalesced, &mut space);
         Ok(Attempt {
             rules,

@@ -25,6 +25,8 @@ pub(super) struct TakenItems {
     pub(super) height: Bytes,
     /// An upper bound on the traffic of any selection; `None` if nothing had to be selected.
     pub(super) traffic_bound: Option<Bytes>,
+    /// A lower bound on the height of every packing of these items; `None` if none was proved.
+    pub(super) lower_bound: Option<Bytes>,
 }
 
 impl OfferedItems<'_> {
@@ -72,7 +74,7 @@ pub(super) fn by_memory(
     mut take: impl FnMut(&OfferedItems<'_>) -> Result<TakenItems>,
 ) -> Result<PlacedItems> {
     let mut placed: Vec<Option<Region>> = vec![None; items.len()];
-    let (mut reserved, mut traffic_bounds) = (Vec::new(), Vec::new());
+    let (mut reserved, mut traffic_bounds, mut lower_bounds) = (Vec::new(), Vec::new(), Vec::new());
     for (number, memory) in memories.iter().enumerate() {
         let later = &memories[number + 1..];
         let offered: Vec<u32> = (0..items.len() as u32)
@@ -97,6 +99,7 @@ pub(super) fn by_memory(
         }
         reserved.push(taken.height);
         traffic_bounds.push(taken.traffic_bound);
+        lower_bounds.push(taken.lower_bound);
     }
     if let Some(missing) = placed.iter().position(Option::is_none) {
         let problem = "it cannot be placed: no memory has a type that can hold it";
@@ -107,5 +110,6 @@ pub(super) fn by_memory(
         regions,
         reserved,
         traffic_bounds,
+        lower_bounds,
     })
 }

@@ -1,11 +1,11 @@
 //! The items of a plan: classes of values as a strategy places them, with their memories and bounds.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::bound::graph_bounds;
 use super::classes::Coalesced;
-use super::expansion::{InPlaceCandidate, Rules, Value, ValueKind};
+use super::expansion::{Expansion, InPlaceCandidate, Rules, Value, ValueId, ValueKind};
 use super::item::{ItemImage, SpaceItem};
 use super::memory::MemoryDesc;
 use super::options::TensorPlanOptions;
@@ -53,6 +53,7 @@ pub(super) fn items(
     let expansion = &coalesced.expansion;
     let images = |value: &Value| rules.requirements[value.tensor.index()].image;
     let mixed = options.granularity.get() > 1 && expansion.values.iter().any(images);
+    let pins = pins(rules, expansion);
     let mut items = Vec::new();
     let mut item_of = vec![None; expansion.values.len()];
     for members in &coalesced.classes.members {
@@ -80,13 +81,29 @@ pub(super) fn items(
             size,
             alignment,
             memory_type_bits: needs.memory_type_bits,
-            memory: rules.pin(first.tensor).map(Cow::into_owned),
+            memory: rules
+                .pin(first.tensor)
+                .map(Cow::into_owned)
+                .or_else(|| members.iter().find_map(|value| pins.get(value).cloned())),
             image: needs.image.then(|| item_image(rules, first.tensor)),
             storage_id: tensor.storage_id,
             traffic: size.0.saturating_mul(accesses.max(1)),
         });
     }
     (items, item_of)
+}
+
+/// The memory to which a tensor with each value is pinned: also an output of a loop, or a view, whose value was made for another tensor.
+fn pins(rules: &Rules<'_>, expansion: &Expansion) -> BTreeMap<ValueId, String> {
+    let mut pins = BTreeMap::new();
+    for (id, instances) in rules.graph.tensor_ids().zip(&expansion.instances) {
+        let Some(memory) = rules.pin(id) else { continue };
+        let values = instances.iter().flat_map(|&(_, bind)| expansion.values_of(bind));
+        for value in values {
+            pins.entry(value).or_insert_with(|| memory.clone().into_owned());
+        }
+    }
+    pins
 }
 
 fn item_image(rules: &Rules<'_>, tensor: TensorId) -> ItemImage {

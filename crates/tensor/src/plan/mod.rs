@@ -99,6 +99,7 @@ pub fn plan(
         time,
         reason: match options.carry {
             CarryRule::Copy if time == CopyTime::Round => CopyReason::Asked,
+            _ if from == to => CopyReason::External,
             _ => CopyReason::Overlap,
         },
     });

@@ -43,6 +43,7 @@ pub fn place_objects(
             offsets,
             height,
             traffic_bound: None,
+            lower_bound: None,
         };
         offer.check_capacity(which, taken)
     })

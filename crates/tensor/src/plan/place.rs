@@ -31,6 +31,16 @@ pub fn place(
     memories: &[MemoryDesc],
     strategy: &dyn PlacementStrategy,
 ) -> Result<PlacedRegions> {
+    place_bounded(items, memories, strategy, true)
+}
+
+/// Like [`place`]; if `takes_proved` is false, the bounds that the strategy proved are not used, since another plan may place other items.
+pub(super) fn place_bounded(
+    items: &[SpaceItem],
+    memories: &[MemoryDesc],
+    strategy: &dyn PlacementStrategy,
+    takes_proved: bool,
+) -> Result<PlacedRegions> {
     check_pins(items, memories)?;
     let placed = strategy.place(items, memories)?;
     check_regions(items, &placed.regions, memories).map_err(|problem| Error::Strategy {
@@ -54,10 +64,14 @@ pub fn place(
             true => Bytes::ZERO,
             false => tileheap_pack::lower_bound(&problem(items, &which, memory)?),
         };
+        let size = ends.chain(reserved).max().unwrap_or(Bytes::ZERO);
+        // A bound above the size is not one.
+        let proved = placed.lower_bounds.get(number).copied().flatten();
+        let proved = proved.filter(|&proved| takes_proved && proved <= size);
         Ok(MemoryPlan {
             name: memory.name.clone(),
-            size: ends.chain(reserved).max().unwrap_or(Bytes::ZERO),
-            lower_bound: bound,
+            size,
+            lower_bound: proved.map_or(bound, |proved| proved.max(bound)),
             alignment: memory.alignment,
             capacity: memory.capacity,
             traffic: traffic(number..number + 1),

@@ -37,10 +37,9 @@ pub(super) fn place_tensors(
             (_, None) if instances.is_empty() => Backing::Planned,
             _ => Backing::External,
         };
-        let lifetimes = instances.iter().flat_map(|(_, bind)| match bind {
-            Binding::Value(value, _) => expansion.values[*value].spans.clone(),
-            Binding::LoopOutput(..) => Vec::new(),
-        });
+        let lifetimes = instances
+            .iter()
+            .flat_map(|(_, bind)| lifetimes_of(expansion, *bind));
         let planned = backing == Backing::Planned;
         let lifetimes: Vec<Span> = lifetimes.filter(|lifetime| !lifetime.is_empty()).collect();
         PlacedTensor {
@@ -56,6 +55,27 @@ pub(super) fn place_tensors(
         }
     });
     placed.collect()
+}
+
+/// The spans in which a binding is live. The output of a loop is one of several values: it is live where one of them is live after the loop or,
+/// if none is, at the step after which the loop is left with it.
+fn lifetimes_of(expansion: &Expansion, bind: Binding) -> Vec<Span> {
+    let left = match bind {
+        Binding::Value(value, _) => return expansion.values[value].spans.clone(),
+        Binding::LoopOutput(left, _) => left,
+    };
+    let after = expansion.loop_outputs[left].end;
+    let of_value = |value: usize| {
+        let spans = &expansion.values[value].spans;
+        let later = spans.iter().filter(|span| span.end.0 > after);
+        let later: Vec<Span> = later
+            .map(|span| Span::new(span.first.0.max(after), span.end.0))
+            .collect();
+        let last = spans.iter().rfind(|span| !span.is_empty() && later.is_empty());
+        let last = last.map(|span| Span::new(span.end.0 - 1, span.end.0));
+        later.into_iter().chain(last)
+    };
+    expansion.values_of(bind).into_iter().flat_map(of_value).collect()
 }
 
 /// For each block, the loops around it, outermost first.

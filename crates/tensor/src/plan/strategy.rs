@@ -78,6 +78,9 @@ pub struct PlacedItems {
     /// Upper bounds on the traffic that each memory can keep; without an entry, the traffic of all items that the
     /// memory can hold.
     pub traffic_bounds: Vec<Option<Bytes>>,
+    /// Lower bounds that the strategy proved on the bytes of any placement of the same items in each memory; without an entry,
+    /// that of [`lower_bound`](tileheap_pack::lower_bound()).
+    pub lower_bounds: Vec<Option<Bytes>>,
 }
 
 impl From<Vec<Region>> for PlacedItems {

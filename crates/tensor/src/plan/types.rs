@@ -80,7 +80,7 @@ pub struct MemoryPlan {
     /// The bytes that the plan uses: the highest end offset of a tensor in this memory, or the bytes that the strategy reserves, if more.
     pub size: Bytes,
     /// The most bytes needed at one step, regardless of copies, unrolling and in-place writes: no plan of the same tensors in this
-    /// memory is smaller. Only one arm of a branch and one exit of a loop count.
+    /// memory, in the same layouts, is smaller; with several memories, the tensors are those that were chosen for it. Only one arm of a branch and one exit of a loop count.
     pub lower_bound: Bytes,
     /// The alignment of the memory as a whole.
     pub alignment: Alignment,
@@ -103,7 +103,8 @@ pub struct PlacedTensor {
     pub size: Bytes,
     /// The tensor's bytes; `None` unless planned.
     pub placement: Option<Placement>,
-    /// The tensor's lifetime: one span, or one for each unrolled copy of a loop's body.
+    /// The tensor's lifetime: one span, or one for each unrolled copy of a loop's body. The output of a loop is live from the end of the loop on; if
+    /// nothing runs after the loop, at the steps after which it is left.
     pub lifetimes: Vec<Span>,
 }
 
@@ -263,6 +264,9 @@ pub enum CopyReason {
     Asked,
     /// The value and its destination are needed at the same time, whatever the unroll count within the limit; or one of them is external.
     Overlap,
+    /// An output of the graph is in the caller's memory, but its value is made elsewhere: by a loop, as a part of another tensor, or as another
+    /// input or output. `from` and `to` are the same tensor: from its placement to the caller's memory.
+    External,
 }
 
 impl std::fmt::Display for CopyReason {
@@ -270,6 +274,7 @@ impl std::fmt::Display for CopyReason {
         f.write_str(match self {
             CopyReason::Asked => "copies were requested",
             CopyReason::Overlap => "both values are needed at the same time, or one is external",
+            CopyReason::External => "the output is in the caller's memory, but its value is made elsewhere",
         })
     }
 }

@@ -2,10 +2,10 @@
 //! verifies on random graphs.
 
 use tileheap_tensor::graph::{InPlace, Operator};
-use tileheap_tensor::plan::{CarryRule, CopyTime, Placement, Region};
-use tileheap_tensor::units::{Alignment, Bytes, SplitMix64};
+use tileheap_tensor::plan::{CarryRule, CopyReason, CopyTime, Placement, Region};
+use tileheap_tensor::units::{Alignment, Bytes, Span, SplitMix64};
 use tileheap_tensor::{
-    ElementType, Graph, GraphBuilder, Result, Shape, TensorId, TensorPlan, TensorPlanOptions,
+    ElementType, Graph, GraphBuilder, MemoryDesc, Result, Shape, TensorId, TensorPlan, TensorPlanOptions,
     TensorRequirements, check,
 };
 use tileheap_testkit::tensor::assert_says;
@@ -56,6 +56,58 @@ fn the_papers_loop_is_unrolled_twice_and_nothing_is_copied() {
     };
     assert_eq!((views.first.len(), views.repeat.len()), (0, 2));
     assert_ne!(views.repeat[0], views.repeat[1]);
+}
+
+/// The output of a loop is live after it, also if it is an output of the graph; the caller's memory receives it in a copy with its reason.
+#[test]
+fn outputs_of_loops_have_lifetimes() {
+    let graph = convolution();
+    let plan = planned(&graph, &TensorPlanOptions::default()).unwrap();
+    let out = plan.tensor(graph.find("loop").unwrap());
+    let last = plan.timeline.len() as u32 - 1;
+    assert_eq!(out.lifetimes, [Span::new(last, last + 1)]);
+    let mut graph = GraphBuilder::new("last");
+    let x = graph.input("x", ElementType::UInt8, [4]);
+    let out = graph.repeat("loop", &[x], |body, p| {
+        body.exit_unless(p[0], &[p[0]]);
+        let y = op(body, "y", p, false);
+        body.carry(y, p[0]);
+        Ok(())
+    });
+    let out = out.unwrap()[0];
+    graph.output(out);
+    let graph = graph.build().unwrap();
+    // The output is pinned, although its value is made for tensors of the body.
+    let pin = |_: &Graph, id: TensorId| (id == out).then(|| "dram".to_owned());
+    let options = TensorPlanOptions {
+        memories: vec![MemoryDesc::limited("sram", Bytes(64)), MemoryDesc::new("dram")],
+        memory_of: Some(&pin),
+        ..TensorPlanOptions::default()
+    };
+    let placement = planned(&graph, &options).unwrap().tensor(out).placement.clone();
+    let regions = placement.expect("planned").regions();
+    assert!(
+        !regions.is_empty() && regions.iter().all(|region| region.memory.0 == 1),
+        "{regions:?}"
+    );
+    for plan_outputs in [true, false] {
+        let options = TensorPlanOptions {
+            plan_outputs,
+            ..TensorPlanOptions::default()
+        };
+        let plan = planned(&graph, &options).unwrap();
+        for placed in plan.tensors.iter().filter(|placed| placed.placement.is_some()) {
+            assert!(!placed.lifetimes.is_empty(), "{placed:?}");
+        }
+        assert!(!plan.may_share(out, graph.find("y").unwrap()));
+        let copies = plan.copies.iter().map(|copy| (copy.from, copy.to, copy.reason));
+        let expected = (out, out, CopyReason::External);
+        assert!(
+            copies.eq((!plan_outputs).then_some(expected)),
+            "{:?}",
+            plan.copies
+        );
+    }
 }
 
 #[test]
