@@ -19,9 +19,7 @@ pub enum Error {
         problem: String,
     },
     /// A dimension of a tensor has no upper bound.
-    #[error(
-        "tensor `{tensor}`: dimension {dimension} has no upper bound below 2^63: symbol `{symbol}` needs a range"
-    )]
+    #[error("tensor `{tensor}`: a dimension has no upper bound below 2^63: `{symbol}` needs a range")]
     Unbounded {
         /// The name of the tensor.
         tensor: String,
@@ -50,12 +48,14 @@ pub enum Error {
         problem: String,
     },
     /// A node reads a tensor that no earlier node of its block produces.
-    #[error("{} tensor `{tensor}`, which no earlier node of its block produces", reads(.node))]
+    #[error("{} tensor `{tensor}`, which {}", reads(.node), produced(.producer))]
     Dangling {
         /// The name of the node that reads the tensor; `the outputs` if the tensor is listed as an output of a graph or body.
         node: String,
         /// The name of the tensor.
         tensor: String,
+        /// Where the tensor is produced.
+        producer: TensorProducer,
     },
     /// A symbol has an empty range, or a value outside its range.
     #[error("symbol `{symbol}` {problem}")]
@@ -131,6 +131,20 @@ pub enum Error {
     Tileheap(#[from] tileheap::Error),
 }
 
+/// Where a tensor is produced that a node reads too early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TensorProducer {
+    /// Not by an earlier node of the block; perhaps in another block.
+    Elsewhere,
+    /// Nowhere.
+    Nowhere,
+    /// By a later node.
+    Later(String),
+    /// By a node that depends on the reader: the graph has a cycle.
+    Dependent(String),
+}
+
 impl Error {
     pub(crate) fn tensor(tensor: &str, problem: impl ToString) -> Error {
         let (tensor, problem) = (tensor.to_owned(), problem.to_string());
@@ -150,7 +164,12 @@ impl Error {
 
     pub(crate) fn dangling(node: &str, tensor: impl ToString) -> Error {
         let (node, tensor) = (node.to_owned(), tensor.to_string());
-        Error::Dangling { node, tensor }
+        let producer = TensorProducer::Elsewhere;
+        Error::Dangling {
+            node,
+            tensor,
+            producer,
+        }
     }
 
     pub(crate) fn parse(format: &'static str, problem: impl ToString) -> Error {
@@ -192,6 +211,20 @@ fn reads(node: &str) -> String {
     match node {
         "the outputs" => "the outputs include".to_owned(),
         node => format!("node `{node}` reads"),
+    }
+}
+
+/// The end of the message of [`Error::Dangling`].
+fn produced(producer: &TensorProducer) -> String {
+    match producer {
+        TensorProducer::Elsewhere => "no earlier node of its block produces".to_owned(),
+        TensorProducer::Nowhere => "nothing produces".to_owned(),
+        TensorProducer::Later(node) => {
+            format!("node `{node}` produces later: nodes must come after those whose outputs they read")
+        }
+        TensorProducer::Dependent(node) => {
+            format!("node `{node}` produces from the results of this node: the graph has a cycle")
+        }
     }
 }
 

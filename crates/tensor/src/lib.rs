@@ -13,7 +13,7 @@ pub mod storage;
 pub mod vulkan;
 
 pub use check::check;
-pub use error::{Error, Result};
+pub use error::{Error, Result, TensorProducer};
 pub use graph::{ElementType, Graph, GraphBuilder, Shape, TensorId};
 pub use layout::{Layout, LayoutRule, Storage};
 pub use plan::{MemoryDesc, PlacementStrategy, TensorPlan, TensorPlanOptions, TensorRequirements, plan};

@@ -229,6 +229,13 @@ impl GraphBuilder {
         Ok(outputs)
     }
 
+    /// The shapes that an operator's outputs have with these operands; `None` if they cannot be inferred.
+    pub(crate) fn inferred(&self, operator: &Operator, inputs: &[TensorId]) -> Option<Vec<Shape>> {
+        let operands: Vec<&Tensor> = inputs.iter().map(|&input| self.tensor(input)).collect();
+        let inferred = infer(operator, &operands, &self.graph.symbols).ok()?;
+        Some(inferred.outputs.into_iter().map(|(_, shape)| shape).collect())
+    }
+
     /// Adds a node with any operator, given its outputs and the inputs that they may overwrite.
     pub fn node(
         &mut self,

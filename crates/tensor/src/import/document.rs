@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use super::document_schema::{
     Document, DocumentArm, DocumentDim, DocumentLoop, DocumentNode, DocumentTensor, FORMAT, VERSION,
 };
+use super::producers::{NodeLinks, with_producer};
 use crate::error::{Error, Result};
+use crate::graph::operators::{COMMON_ATTRIBUTES, OPERATORS, definition};
 use crate::graph::{
     Dim, DimOperator, ElementType, Graph, GraphBuilder, InPlace, Operator, Shape, SymbolId, TensorId,
 };
@@ -34,6 +36,7 @@ pub fn read_graph(text: &str) -> Result<Graph> {
         symbols,
         ids: BTreeMap::new(),
         graph,
+        notes: document.notes.clone(),
     };
     for tensor in &document.tensors {
         let is_input = document.inputs.contains(&tensor.name);
@@ -47,11 +50,19 @@ pub fn read_graph(text: &str) -> Result<Graph> {
         }
     }
     let mut inputs = document.inputs.iter();
+    if document.outputs.is_empty() {
+        return Err(Error::parse(
+            "graph",
+            "`outputs` is empty: a graph needs at least one output",
+        ));
+    }
     if let Some(missing) = inputs.find(|input| !reader.ids.contains_key(*input)) {
         let problem = format!("input `{}` is not among `tensors`", clip(missing));
         return Err(Error::parse("graph", problem));
     }
-    reader.nodes(&document.nodes)?;
+    reader
+        .nodes(&document.nodes)
+        .map_err(|error| named_producer(error, &document.nodes))?;
     for tensor in &document.tensors {
         if let (Some(&id), Some(view)) = (reader.ids.get(&tensor.name), &tensor.view) {
             let base = reader.ids.get(&view.of).copied().ok_or_else(|| {
@@ -62,7 +73,8 @@ pub fn read_graph(text: &str) -> Result<Graph> {
         }
     }
     for output in &document.outputs {
-        let id = reader.id(output, "the outputs")?;
+        let id = reader.id(output, "the outputs");
+        let id = id.map_err(|error| named_producer(error, &document.nodes))?;
         reader.graph.output(id);
     }
     document
@@ -72,11 +84,71 @@ pub fn read_graph(text: &str) -> Result<Graph> {
     reader.graph.build()
 }
 
+/// The known operator whose name differs from `name` by one or two letters, but not only in case: ONNX's operators have names like `MatMul`.
+fn similar_operator(name: &str) -> Option<&'static str> {
+    let most = if name.len() < 5 { 1 } else { 2 };
+    let lower = name.to_lowercase();
+    if name.len() > 32 || definition(&lower).is_some() {
+        return None;
+    }
+    let all = OPERATORS.iter().map(|definition| definition.name);
+    let distances = all.map(|known| (edit_distance(&lower, known), known));
+    distances
+        .min()
+        .filter(|(distance, _)| *distance <= most)
+        .map(|(_, known)| known)
+}
+
+/// The number of letters to insert, remove or replace; O(n * m).
+fn edit_distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Completes an error about a tensor that a node reads before it is produced.
+fn named_producer(error: Error, nodes: &[DocumentNode]) -> Error {
+    let mut links = Vec::new();
+    add_links(nodes, &mut links);
+    let reader = match &error {
+        Error::Dangling { node, .. } => links.iter().position(|links| links.name == node),
+        _ => None,
+    };
+    with_producer(error, &links, reader)
+}
+
+/// Adds the links of nodes, and of those in their bodies.
+fn add_links<'a>(nodes: &'a [DocumentNode], links: &mut Vec<NodeLinks<'a>>) {
+    for node in nodes {
+        let mut outputs: Vec<&str> = node.outputs.iter().map(String::as_str).collect();
+        if outputs.is_empty() {
+            outputs.push(&node.name);
+        }
+        links.push(NodeLinks {
+            name: &node.name,
+            inputs: node.inputs.iter().map(String::as_str).collect(),
+            outputs,
+        });
+        let of_loop = node.repeat.iter().map(|of| &of.nodes);
+        let of_arms = node.branch.iter().flatten().map(|arm| &arm.nodes);
+        of_loop.chain(of_arms).for_each(|nodes| add_links(nodes, links));
+    }
+}
+
 struct Reader {
     graph: GraphBuilder,
     ids: BTreeMap<String, TensorId>,
     symbols: BTreeMap<String, SymbolId>,
     tensors: BTreeMap<String, DocumentTensor>,
+    /// The notes of the document.
+    notes: Vec<String>,
 }
 
 impl Reader {
@@ -174,6 +246,7 @@ impl Reader {
         operator: &str,
         inputs: &[TensorId],
     ) -> Result<Vec<TensorId>> {
+        self.note_unknown(node, operator);
         let all: Option<Vec<_>> = node.outputs.iter().map(|name| self.tensors.get(name)).collect();
         let Some(all) = all.filter(|all| !all.is_empty()) else {
             let attributes = node
@@ -193,9 +266,63 @@ impl Reader {
         }
         let (name, attributes) = (operator.to_owned(), node.attributes.clone());
         let operator = Operator { name, attributes };
+        self.check_shapes(node, &operator, inputs, &outputs)?;
         let pairs = node.in_place.iter();
         let in_place = pairs.map(|&[output, input]| InPlace { output, input }).collect();
         Ok(self.graph.node(&node.name, operator, inputs, outputs, in_place))
+    }
+
+    /// Returns an error if the described shapes of an operator's outputs contradict those that follow from its operands.
+    fn check_shapes(
+        &self,
+        node: &DocumentNode,
+        operator: &Operator,
+        inputs: &[TensorId],
+        outputs: &[(String, ElementType, Shape)],
+    ) -> Result<()> {
+        // Documents of other readers have operators of these names with other operands.
+        let inferred = self.graph.inferred(operator, inputs).unwrap_or_default();
+        for ((name, _, described), inferred) in outputs.iter().zip(&inferred) {
+            let both = described.fixed().zip(inferred.fixed());
+            if let Some((described, inferred)) = both.filter(|(described, inferred)| described != inferred) {
+                let problem = format!(
+                    "the inferred shape of `{}` is {inferred:?}, but the document says {described:?}",
+                    clip(name)
+                );
+                return Err(Error::operator(&node.name, &operator.name, problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds notes about attributes that the operator does not take, and about an operator whose name is close to that of a known one.
+    fn note_unknown(&mut self, node: &DocumentNode, operator: &str) {
+        let name = clip(&node.name).to_string();
+        let mut notes = Vec::new();
+        match definition(operator) {
+            Some(definition) => {
+                let is_known =
+                    |name: &str| definition.attributes.contains(&name) || COMMON_ATTRIBUTES.contains(&name);
+                let unknown = node.attributes.keys().filter(|name| !is_known(name));
+                notes.extend(unknown.map(|unknown| {
+                    let takes = match definition.attributes {
+                        [] => "takes no attributes".to_owned(),
+                        known => format!("takes `{}`", known.join("`, `")),
+                    };
+                    let unknown = clip(unknown);
+                    format!("node `{name}`: attribute `{unknown}` is ignored: operator `{operator}` {takes}")
+                }));
+            }
+            None => notes.extend(similar_operator(operator).map(|similar| {
+                let operator = clip(operator);
+                format!("node `{name}`: operator `{operator}` is unknown; is `{similar}` meant?")
+            })),
+        }
+        for note in notes {
+            if !self.notes.contains(&note) {
+                self.graph.note(note);
+            }
+        }
     }
 
     fn repeat(

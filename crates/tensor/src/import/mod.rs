@@ -7,6 +7,7 @@ mod document_write;
 mod input;
 #[cfg(feature = "onnx")]
 pub mod onnx;
+mod producers;
 mod records;
 pub mod tvm;
 

@@ -2,6 +2,9 @@
 
 use super::call::{Answer, Call, Inferred};
 
+/// Attributes that every operator may have: an activation that its kernel applies to the results, and numbers for a kernel of the caller.
+pub const COMMON_ATTRIBUTES: [&str; 2] = ["activation", "numbers"];
+
 /// The definition of an operator, the single source for shape inference, storage choice, importers and kernels.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -16,6 +19,8 @@ pub struct OperatorDefinition {
     pub form: OperandForm,
     /// The index of the input that holds convolution weights, if any.
     pub weights: Option<usize>,
+    /// The attributes that the operator takes, in addition to [`COMMON_ATTRIBUTES`].
+    pub attributes: &'static [&'static str],
     /// The names of equivalent ONNX operators without attributes; the importer itself maps those with attributes.
     pub onnx: &'static [&'static str],
     /// The built-in kernel that computes the operator, if any.
@@ -38,11 +43,16 @@ impl OperatorDefinition {
             class,
             form: OperandForm::Plain,
             weights: None,
+            attributes: &[],
             onnx: &[],
             kernel: None,
             vector_inputs: &[],
             infer,
         }
+    }
+
+    pub(super) const fn with(self, attributes: &'static [&'static str]) -> OperatorDefinition {
+        OperatorDefinition { attributes, ..self }
     }
 
     pub(super) const fn computed_by(self, kernel: BuiltInKernel) -> OperatorDefinition {

@@ -10,6 +10,6 @@ mod movement;
 mod table;
 mod windows;
 
-pub use definition::{BuiltInKernel, OperandForm, OperatorClass, OperatorDefinition};
+pub use definition::{BuiltInKernel, COMMON_ATTRIBUTES, OperandForm, OperatorClass, OperatorDefinition};
 pub(super) use table::infer;
 pub use table::{OPERATORS, definition};

@@ -336,10 +336,13 @@ impl Reader<'_> {
                 );
                 return Err(self.fault(of.node, problem));
             };
-            let rounds = of
-                .rounds
-                .clone()
-                .unwrap_or_else(|| self.unnamed(output, axis).into());
+            // The length that the file declares for the output, such as `T`.
+            let declared = self.described.get(output).map(|(_, shape)| &shape.0);
+            let declared = declared
+                .filter(|dims| dims.len() == rank)
+                .map(|dims| dims[axis].clone());
+            let rounds = of.rounds.clone().or(declared);
+            let rounds = rounds.unwrap_or_else(|| self.unnamed(output, axis).into());
             shape.0.insert(axis, rounds);
             let (name, operator) = (format!("{name}/stack.{place}"), Operator::named("uninitialized"));
             let outputs = vec![(name.clone(), element, shape)];

@@ -202,7 +202,7 @@ fn arms_may_have_results_of_different_shapes() {
     reduce.attribute = vec![attribute("keepdims", 0), attribute("axes", 0)];
     reduce.attribute[1].ints = vec![0];
     let found = read(branching(rows, columns, reduce), Vec::new()).unwrap();
-    assert_eq!((bound(&found, "If 1"), bound(&found, "z")), (vec![2, 6], vec![6]));
+    assert_eq!((bound(&found, "y"), bound(&found, "z")), (vec![2, 6], vec![6]));
     assert!(found.notes().iter().any(|note| note.contains("different shapes")));
 }
 

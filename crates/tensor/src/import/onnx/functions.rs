@@ -124,17 +124,19 @@ impl Reader<'_> {
         self.adopt(node, &made, first)
     }
 
-    /// Assigns the tensors in `made` to the output names of a node. For an output of the model, renames the tensor or copies it to one of that name.
+    /// Assigns the tensors in `made` to the output names of a node, and renames those that have no such name yet. For an output of the model that cannot
+    /// be renamed, copies the tensor.
     fn adopt(&mut self, node: &NodeProto, made: &[TensorId], first: usize) -> Result<()> {
-        for (name, &id) in node.output.iter().zip(made).filter(|(name, _)| !name.is_empty()) {
-            let mut id = id;
-            if self.outputs.contains(name) {
-                let is_new = id.index() >= first && !self.outputs.contains(&self.graph.tensor(id).name);
-                let is_constant = self.graph.tensor(id).source == crate::graph::TensorSource::Constant;
-                match is_new && !is_constant {
-                    true => self.graph.rename(id, name),
-                    false => id = self.graph.operator(name, "copy", [], &[id])?[0],
-                }
+        let mut renamed = BTreeSet::new();
+        let mut outputs: Vec<(&String, TensorId)> = node.output.iter().zip(made.iter().copied()).collect();
+        outputs.retain(|(name, _)| !name.is_empty());
+        outputs.sort_by_key(|(name, _)| !self.outputs.contains(*name));
+        for (name, mut id) in outputs {
+            let is_constant = self.graph.tensor(id).source == crate::graph::TensorSource::Constant;
+            if id.index() >= first && !is_constant && renamed.insert(id) {
+                self.graph.rename(id, name);
+            } else if self.outputs.contains(name) {
+                id = self.graph.operator(name, "copy", [], &[id])?[0];
             }
             self.ids.insert(name.clone(), id);
         }

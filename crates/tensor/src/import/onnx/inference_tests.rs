@@ -126,6 +126,20 @@ fn loops_without_a_count_have_an_open_number_of_rounds() {
         let said = stacked(count, &[]).unwrap_err().to_string();
         assert!(said.contains("`y.0` needs a range"), "{said}");
     }
+    // The name that the file gives to the length.
+    let nodes = [
+        node("Relu", &["go"], &["more"], &[]),
+        node("Relu", &["s"], &["u"], &[]),
+    ];
+    let mut inner = body(&["n", "go", "s"], &nodes, &["more", "u"]);
+    inner.output.push(value("u", &[Ok(4)]));
+    let again = control("Loop", &["", "", "x"], &["last", "y"], &[("body", &inner)]);
+    let mut graph = super::tests::body(&["x"], &[again], &["last"]);
+    graph.output = vec![value("y", &[Err("T"), Ok(4)])];
+    let model = model_of(graph);
+    let said = read(&model, &[]).unwrap_err().to_string();
+    assert!(said.contains("`T` needs a range"), "{said}");
+    assert!(read(&model, &[("T", (0, 7))]).is_ok());
 }
 
 /// The first index is within the dimension; the end may be one before index 0.
@@ -240,5 +254,23 @@ fn empty_attributes_are_left_out() {
     assert_eq!(
         result(vec![value("x", &[Ok(2), Ok(3)])], Vec::new(), vec![transpose]).unwrap(),
         [3, 2]
+    );
+}
+
+/// The result has the type of the first operand, which a note says.
+#[test]
+fn operands_of_different_types_are_noted() {
+    let mut half = value("h", &[Ok(4)]);
+    if let Some(tensor) = half.kind.as_mut().and_then(|kind| kind.tensor.as_mut()) {
+        tensor.elem_type = 10;
+    }
+    let mut graph = super::tests::body(&["x"], &[node("Add", &["x", "h"], &["y"], &[])], &["y"]);
+    graph.input.push(half);
+    let graph = read(&model_of(graph), &[]).unwrap();
+    assert_eq!(
+        graph.notes(),
+        [
+            "node `Add 1` (Add): its operands must have the same type, but have float32 and float16; the plan uses that of the first"
+        ]
     );
 }

@@ -42,6 +42,7 @@ use prost::Message;
 use proto::{DimensionValue, GraphProto, Model, NodeProto, ValueInfo};
 use scoped::Scoped;
 
+use super::producers::{NodeLinks, with_producer};
 use crate::error::{Error, Result};
 use crate::file_kind::is_text;
 use crate::graph::{Dim, ElementType, Graph, GraphBuilder, Shape, SymbolId, Tensor, TensorId, TensorSource};
@@ -114,6 +115,25 @@ pub fn is_onnx(bytes: &[u8]) -> bool {
 
 fn invalid(problem: impl ToString) -> Error {
     Error::parse("ONNX model", problem)
+}
+
+/// Completes an error about a tensor that the node with index `reader` reads before it is produced.
+fn named_producer(error: Error, graph: &GraphProto, reader: usize) -> Error {
+    let links = graph.node.iter().map(|node| NodeLinks {
+        name: match node.name.is_empty() {
+            true => &node.op_type,
+            false => &node.name,
+        },
+        inputs: node.input.iter().map(String::as_str).collect(),
+        outputs: node
+            .output
+            .iter()
+            .map(String::as_str)
+            .filter(|name| !name.is_empty())
+            .collect(),
+    });
+    let links: Vec<NodeLinks<'_>> = links.collect();
+    with_producer(error, &links, Some(reader))
 }
 
 /// Resolves an axis, which counts from the end if it is negative; `None` if it is out of range.
@@ -203,7 +223,14 @@ impl Reader<'_> {
                 self.described.insert(value.name.clone(), described);
             }
         }
-        graph.node.iter().try_for_each(|node| self.node(node))?;
+        for (index, node) in graph.node.iter().enumerate() {
+            let read = self.node(node);
+            // In a body, a later node of an enclosing graph may be meant.
+            read.map_err(|error| match self.depth {
+                0 => named_producer(error, graph, index),
+                _ => error,
+            })?;
+        }
         let outputs = graph.output.iter();
         outputs.map(|value| self.id(&value.name, "the outputs")).collect()
     }

@@ -42,6 +42,29 @@ const LIKE_ONNX: [&str; 7] = [
     "SimplifiedLayerNormalization",
 ];
 
+/// ONNX operators of two operands that must have the same element type.
+const OPERATORS_OF_EQUAL_TYPES: [&str; 19] = [
+    "Add",
+    "And",
+    "BitShift",
+    "BitwiseAnd",
+    "BitwiseOr",
+    "BitwiseXor",
+    "Concat",
+    "Div",
+    "Equal",
+    "Greater",
+    "GreaterOrEqual",
+    "Less",
+    "LessOrEqual",
+    "MatMul",
+    "Mod",
+    "Mul",
+    "Or",
+    "Sub",
+    "Xor",
+];
+
 impl Reader<'_> {
     pub(super) fn node(&mut self, node: &NodeProto) -> Result<()> {
         self.count += 1;
@@ -92,12 +115,29 @@ impl Reader<'_> {
         if let Some((operator, attributes)) = self.mapped(node, &inputs)? {
             let most = definition(operator).map_or(usize::MAX, |definition| definition.inputs);
             let taken = &inputs[..inputs.len().min(most)];
+            self.note_mixed_types(node, taken);
             let made = self
                 .graph
                 .operator(self.output(node)?, operator, attributes, taken)?;
             return self.name_outputs(node, &made);
         }
         self.add_inferred_node(node, &inputs)
+    }
+
+    /// Adds a note if the two operands of an operator that needs equal types have different ones; the result is planned with the type of the first.
+    fn note_mixed_types(&mut self, node: &NodeProto, operands: &[TensorId]) {
+        let [a, b] = operands else { return };
+        let [a, b] = [a, b].map(|&id| self.graph.tensor(id).element);
+        let same = OPERATORS_OF_EQUAL_TYPES.contains(&node.op_type.as_str());
+        if same && a != b {
+            let (name, operator) = (self.name(node), clip(&node.op_type).to_string());
+            let problem = "its operands must have the same type, but have";
+            let note = format!(
+                "node `{}` ({operator}): {problem} {a} and {b}; the plan uses that of the first",
+                clip(&name)
+            );
+            self.graph.note(note);
+        }
     }
 
     /// Returns true if a value is small enough to be tracked: few dimensions, no expressions of many terms, and few terms in the whole model,
@@ -165,6 +205,7 @@ impl Reader<'_> {
                     format!("the inferred shape of `{name}` is {inferred:?}, but the file says {said:?}");
                 return Err(self.fault(node, problem));
             }
+            self.graph.rename(id, name);
             self.ids.insert(name.clone(), id);
         }
         Ok(())

@@ -217,6 +217,10 @@ fn branches_and_loops_are_read() {
     };
     let graph = read(&model(&[branch.clone(), repeat.clone(), scan.clone()]), &[]).unwrap();
     assert_eq!(graph.blocks().len(), 1 + 2 + 2 + 1);
+    // Outputs of branches and loops have the names of the file.
+    for name in ["i", "last", "all", "sum", "rows"] {
+        assert!(graph.find(name).is_some(), "no tensor is named `{name}`");
+    }
     let rows = graph.tensor(*graph.outputs().last().unwrap());
     assert_eq!(rows.shape.fixed().unwrap(), [3, 4]);
     planned(&graph);
@@ -364,7 +368,12 @@ fn what_is_wrong_with_a_model_is_named() {
     refused(|graph| graph.value_info.clear(), &["Strange", "`odd`"]);
     refused(
         |graph| graph.node[1].input[0] = "nowhere".to_owned(),
-        &["`nowhere`"],
+        &["`nowhere`", "nothing produces"],
+    );
+    refused(|graph| graph.node.swap(1, 2), &["`r1`", "`Relu` produces later"]);
+    refused(
+        |graph| graph.node[1].input[0] = "sum".to_owned(),
+        &["`sum`", "`Add`", "the graph has a cycle"],
     );
     let other = |graph: &mut GraphProto| {
         graph
