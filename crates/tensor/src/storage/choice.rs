@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::form::{Form, forms};
 use super::policies::Balanced;
 use super::policy::{PackedTensor, StoragePolicy};
-use super::rewrite::convert;
+use super::rewrite::{Rewritten, convert};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, NodeId, ShapeBound, TensorId};
 use crate::layout::{
@@ -74,7 +74,10 @@ impl Default for StorageOptions<'_> {
 /// # Errors
 /// A shape has no upper bound, a tensor exceeds the limits and no alternative is allowed, or the policy's rule has the wrong packing.
 pub fn choose(graph: &Graph, options: &StorageOptions<'_>) -> Result<StorageChoice> {
-    let converted = convert(graph, &forms(graph))?;
+    let converted = match options.policy.packs() {
+        true => convert(graph, &forms(graph))?,
+        false => Rewritten::row_major(graph),
+    };
     let (graph, forms) = (converted.graph, converted.forms);
     let (mut layouts, mut reasons) = (Vec::new(), Vec::new());
     let mut readers: BTreeMap<TensorId, Vec<NodeId>> = BTreeMap::new();
@@ -95,6 +98,9 @@ pub fn choose(graph: &Graph, options: &StorageOptions<'_>) -> Result<StorageChoi
             limits: options.limits,
         };
         let (rule, why) = match forms[id.index()] {
+            Form::Plain if !options.policy.packs() => {
+                (LayoutRule::buffer(), options.policy.rule(&packed(None)).err())
+            }
             Form::Plain => {
                 let why = "is row-major: no operator packs it, and its last dimension is not 4, the number of elements of a texel";
                 (LayoutRule::buffer(), Some(format!("{shape:?} {why}")))

@@ -20,7 +20,8 @@ mod scope;
 
 pub use choice::{StorageChoice, StorageOptions, choose};
 pub use policies::{
-    Adreno, AdrenoLayered, Balanced, BuffersOnly, GivenScopes, POLICIES, StoragePolicies, default_policy,
+    Adreno, AdrenoLayered, Balanced, BuffersOnly, GivenScopes, POLICIES, RowMajor, StoragePolicies,
+    default_policy,
 };
 pub use policy::{PackedTensor, StoragePolicy};
 pub use rewrite::CONVERT;

@@ -9,7 +9,11 @@ use crate::graph::Graph;
 use crate::layout::{Convention, ConventionForm, LayoutRule};
 use tileheap_json::clip;
 
-/// Uses only buffers: for targets without their own policy.
+/// Uses only row-major buffers, without packing or conversions: for kernels that read tensors as they are in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowMajor;
+
+/// Uses only buffers, packed where operators require it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuffersOnly;
 
@@ -32,7 +36,8 @@ pub struct AdrenoLayered;
 pub struct Balanced;
 
 /// Every built-in policy.
-pub static POLICIES: [&dyn StoragePolicy; 6] = [
+pub static POLICIES: [&dyn StoragePolicy; 7] = [
+    &RowMajor,
     &BuffersOnly,
     &GivenScopes(ConventionForm::Flat),
     &GivenScopes(ConventionForm::Layered),
@@ -82,13 +87,31 @@ impl<'a> StoragePolicies<'a> {
     }
 }
 
+impl StoragePolicy for RowMajor {
+    fn name(&self) -> &str {
+        "row-major"
+    }
+
+    fn description(&self) -> &str {
+        "Only row-major buffers: no packing of channels, no conversions."
+    }
+
+    fn packs(&self) -> bool {
+        false
+    }
+
+    fn rule(&self, _: &PackedTensor<'_>) -> Result<LayoutRule, String> {
+        Err("the policy stores every tensor row-major in a buffer".to_owned())
+    }
+}
+
 impl StoragePolicy for BuffersOnly {
     fn name(&self) -> &str {
         "buffers"
     }
 
     fn description(&self) -> &str {
-        "Only buffers."
+        "Only buffers; channels of convolutions and pools packed by 4."
     }
 
     fn rule(&self, _: &PackedTensor<'_>) -> Result<LayoutRule, String> {

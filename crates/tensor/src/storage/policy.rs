@@ -58,6 +58,12 @@ pub trait StoragePolicy: fmt::Debug + Send + Sync {
         ""
     }
 
+    /// Returns true if the operands of convolutions, pools and the operators between them are packed, four channels per vector, with conversions
+    /// where other operators read them. If false, every tensor is a row-major buffer, and the error of [`StoragePolicy::rule`] is its reason.
+    fn packs(&self) -> bool {
+        true
+    }
+
     /// The layout rule of a packed tensor, which has to pack the tensor's axis by 4.
     ///
     /// # Errors

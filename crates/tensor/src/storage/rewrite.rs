@@ -54,11 +54,33 @@ pub(super) fn convert(graph: &Graph, forms: &[Form]) -> Result<Rewritten> {
         out.graph.blocks[block.index()].nodes = nodes;
         out.leave_plain(graph, block, forms, &mut made);
     }
+    out.name_outputs(graph);
     out.graph.validate()?;
     Ok(out)
 }
 
 impl Rewritten {
+    /// A graph without packing, hence without conversions.
+    pub(super) fn row_major(graph: &Graph) -> Rewritten {
+        Rewritten {
+            graph: graph.clone(),
+            forms: vec![Form::Plain; graph.tensors().len()],
+            conversions: Vec::new(),
+        }
+    }
+
+    /// Gives the name of a converted output of the graph to its conversion: the caller finds its outputs by the names of the original graph.
+    fn name_outputs(&mut self, graph: &Graph) {
+        let outputs = self.graph.outputs().to_vec();
+        for (&original, converted) in graph.outputs().iter().zip(outputs) {
+            let name = &graph.tensor(original).name;
+            if original != converted && self.graph.tensor(converted).name != *name {
+                self.graph.tensors[original.index()].name = format!("{name}/packed.{}", original.0);
+                self.graph.tensors[converted.index()].name.clone_from(name);
+            }
+        }
+    }
+
     /// Converts the values that a loop carries or returns, and its exit conditions, to plain form.
     fn leave_plain(
         &mut self,

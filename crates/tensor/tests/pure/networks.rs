@@ -2,15 +2,18 @@
 //! caller's options for a plan, and faults that name their subject.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use tileheap_pack::{Packer, Packing, PackingStrategy, Problem, Strategy};
+use tileheap_tensor::graph::operators::{OPERATORS, OperatorDefinition};
 use tileheap_tensor::graph::{Dim, ShapeBound, Symbol, Tensor};
-use tileheap_tensor::import::read_graph;
+use tileheap_tensor::import::{read_graph, read_lines};
 use tileheap_tensor::layout::{ImageLimits, OversizePolicy};
-use tileheap_tensor::plan::placement::{PlacedItems, SpaceItem};
+use tileheap_tensor::plan::placement::{PlacedItems, SpaceItem, place};
 use tileheap_tensor::plan::timeline::Timeline;
-use tileheap_tensor::plan::{Backing, MemoryId, Region};
-use tileheap_tensor::storage::{BuffersOnly, POLICIES};
-use tileheap_tensor::units::{Alignment, Bytes};
+use tileheap_tensor::plan::{Backing, MemoryId, Offsets, Region};
+use tileheap_tensor::storage::{BuffersOnly, POLICIES, StoragePolicies};
+use tileheap_tensor::units::{Alignment, Bytes, Span};
 use tileheap_tensor::{
     ElementType, Error, Graph, GraphBuilder, MemoryDesc, PlacementStrategy, Result, Shape, StorageChoice,
     StorageOptions, TensorId, TensorPlan, TensorPlanOptions, choose,
@@ -39,12 +42,37 @@ fn seven_networks_are_planned_at_the_bound_under_every_policy() {
             assert_eq!(plan.size(), plan.lower_bound(), "{at}");
             assert!(pool.size() >= plan.size());
             let images = choice.layouts.iter().any(|layout| layout.rule.storage.is_image());
-            let plain = ["buffers", "given", "given-layered"].contains(&policy.name());
+            let plain = ["row-major", "buffers", "given", "given-layered"].contains(&policy.name());
             assert_eq!(images, !plain, "{at}");
             let timeline = Timeline::of_plan(&choice.graph, &plan);
             let peak = timeline.peak().unwrap();
             assert!(peak.1 <= plan.size() && !peak.2.is_empty());
         }
+    }
+}
+
+/// Convolutions of one channel: packed, each result takes 4 channels and is converted; row-major, it takes one. The graph's outputs keep their names.
+#[test]
+fn row_major_tensors_are_neither_packed_nor_converted() {
+    let mut graph = GraphBuilder::new("one channel");
+    let mut last = graph.input("x", ElementType::Float32, [1, 1, 16, 16]);
+    for name in ["y1", "y2"] {
+        let weights = graph.constant(format!("{name} weights"), ElementType::Float32, [1, 1, 3, 3]);
+        let padding = [("padding", vec![1, 1].into())];
+        last = graph.operator(name, "conv2d", padding, &[last, weights]).unwrap()[0];
+    }
+    graph.output(last);
+    let graph = graph.build().unwrap();
+    for (policy, size, conversions) in [("row-major", 2 * 1024, 0), ("buffers", 2 * 4096, 2)] {
+        let policy = StoragePolicies::default().named(policy).unwrap();
+        let choice = chosen(&graph, policy);
+        let plan = planned(&choice, &TensorPlanOptions::default()).unwrap();
+        assert_eq!(plan.size(), Bytes(size), "{policy:?}");
+        assert_eq!(choice.conversions.len(), conversions, "{policy:?}");
+        let output = choice.graph.tensor(choice.graph.outputs()[0]);
+        assert_eq!(output.name, "y2", "{policy:?}");
+        let reason = choice.reasons[last.index()].to_string();
+        assert!(reason.contains("buffer"), "{reason}");
     }
 }
 
@@ -90,6 +118,39 @@ fn memories_spill_and_say_what_does_not_fit() {
         planned(&choice, &options).unwrap_err(),
         &["`flash`", "no memory has this name"],
     );
+}
+
+/// A strategy that packs the tensors of a limited memory. Each proved bound is kept.
+#[test]
+fn the_strategy_packs_the_tensors_of_a_limited_memory() {
+    #[derive(Debug)]
+    struct AtTheEnd;
+    impl PackingStrategy for AtTheEnd {
+        fn name(&self) -> &str {
+            "at-the-end"
+        }
+
+        fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing) {
+            CALLS.fetch_add(1, Ordering::Relaxed);
+            Strategy::Exact.pack_into(problem, packer, packing);
+        }
+    }
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    let item = |name: &str, first, end, size| SpaceItem::record(name, Span::new(first, end), Bytes(size));
+    let items = [
+        item("a", 0, 2, 64),
+        item("b", 1, 3, 64),
+        item("c", 2, 4, 64),
+        item("d", 0, 4, 512),
+    ];
+    let memories = [MemoryDesc::limited("sram", Bytes(256)), MemoryDesc::new("dram")];
+    let placed = place(&items, &memories, &Offsets(AtTheEnd)).unwrap();
+    assert_eq!(CALLS.load(Ordering::Relaxed), 2, "once for each memory");
+    let sizes = placed
+        .memories
+        .iter()
+        .map(|memory| (memory.size.0, memory.lower_bound.0));
+    assert!(sizes.eq([(128, 128), (512, 512)]));
 }
 
 #[test]
@@ -256,8 +317,21 @@ fn faults_name_the_tensor_and_the_limit() {
     );
     assert_eq!(graph(x, y).unwrap().tensors().len(), 2);
     let (other, twice) = (y.replace("[\"x\"]", "[\"z\"]"), format!("{y}, {y}"));
-    let rows: [(&str, &str, &[&str]); 5] = [
-        (x, &other, &["`y` reads tensor `z`"]),
+    let later = format!(r#"{other}, {{"name": "z", "operator": "relu", "inputs": ["x"]}}"#);
+    let cycle = format!(r#"{other}, {{"name": "z", "operator": "relu", "inputs": ["y"]}}"#);
+    let shape = |shape: &str| format!(r#"[4, 4]}}, {{"name": "y", "element": "f32", "shape": {shape}"#);
+    let (same, contradicts) = (shape("[4, 4]"), shape("[4, 5]"));
+    let listed = y.replace("[\"x\"]}", r#"["x"], "outputs": ["y"]}"#);
+    assert_eq!(graph(&same, &listed).unwrap().tensors().len(), 2);
+    let rows: [(&str, &str, &[&str]); 8] = [
+        (x, &other, &["`y` reads tensor `z`", "nothing produces"]),
+        (x, &later, &["`y` reads tensor `z`", "node `z` produces later"]),
+        (x, &cycle, &["`y` reads tensor `z`", "the graph has a cycle"]),
+        (
+            &contradicts,
+            &listed,
+            &["`y` (relu)", "[4, 4]", "the document says [4, 5]"],
+        ),
         (x, &twice, &["`y`"]),
         ("[4, -1]", y, &["`x`", "-1"]),
         (r#"[4, {"sub": ["n", 2]}]"#, y, &["`x`", "is -1"]),
@@ -266,6 +340,21 @@ fn faults_name_the_tensor_and_the_limit() {
     for (x, nodes, words) in rows {
         assert_says(graph(x, nodes).unwrap_err(), words);
     }
+    // Misspelled names of operators and attributes are noted, once.
+    let soft = listed.replace("\"relu\"", r#""softmax", "attributes": {"axxis": 1}"#);
+    let notes = graph(&same, &soft).unwrap().notes().to_vec();
+    assert_eq!(
+        notes,
+        ["node `y`: attribute `axxis` is ignored: operator `softmax` takes `axis`"]
+    );
+    let misspelled = graph(&same, &listed.replace("relu", "softmaxx")).unwrap();
+    assert_eq!(
+        misspelled.notes(),
+        ["node `y`: operator `softmaxx` is unknown; is `softmax` meant?"]
+    );
+    assert_eq!(read_graph(&misspelled.to_json()).unwrap(), misspelled);
+    let no_outputs = r#"{"format": "tileheap-graph", "version": 1, "name": "g", "inputs": [], "outputs": [], "nodes": []}"#;
+    assert_says(read_graph(no_outputs).unwrap_err(), &["`outputs` is empty"]);
 }
 
 #[test]
@@ -409,4 +498,42 @@ fn shapes_are_bounded_by_examples_on_request() {
         bytes(&without, ShapeBound::Examples).unwrap_err(),
         &["`x`", "`rows`"],
     );
+}
+
+/// The page of the guide has graphs that are read, and lists every operator with its attributes. `TILEHEAP_REWRITE=1` writes the list.
+#[test]
+fn the_page_of_the_formats_is_current() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/graph_json.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let fenced = |kind: &str| {
+        let (_, rest) = page.split_once(&format!("\n```{kind}\n")).expect("an example");
+        rest.split_once("```\n").expect("an end").0
+    };
+    let graph = read_graph(fenced("json")).unwrap();
+    assert!(graph.notes().is_empty() && graph.nodes().len() == 3);
+    let graph = read_lines(fenced("jsonl")).unwrap();
+    assert_eq!(graph.nodes()[1].in_place.len(), 1);
+    let row = |of: &OperatorDefinition| {
+        let attributes: Vec<String> = of.attributes.iter().map(|name| format!("`{name}`")).collect();
+        let inputs = match of.inputs {
+            usize::MAX => "any number".to_owned(),
+            1 => "1".to_owned(),
+            most => format!("up to {most}"),
+        };
+        format!("| `{}` | {inputs} | {} |\n", of.name, attributes.join(", "))
+    };
+    let rows: String = OPERATORS.iter().map(row).collect();
+    let (before, rest) = page
+        .split_once("| operator | inputs | attributes |\n|---|---|---|\n")
+        .unwrap();
+    let (_, after) = rest.split_once("\n\n").unwrap();
+    let current = format!("{before}| operator | inputs | attributes |\n|---|---|---|\n{rows}\n{after}");
+    if std::env::var_os("TILEHEAP_REWRITE").is_some() {
+        std::fs::write(path, &current).unwrap();
+    } else {
+        assert!(
+            page == current,
+            "the list of operators differs: rewrite it with TILEHEAP_REWRITE=1"
+        );
+    }
 }
