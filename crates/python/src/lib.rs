@@ -19,6 +19,10 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let strategies = tileheap_pack::Strategy::ALL.map(tileheap_pack::Strategy::name);
+        module.add("STRATEGIES", strategies.to_vec())?;
+        let policies = tileheap_tensor::storage::POLICIES.map(|policy| policy.name());
+        module.add("POLICIES", policies.to_vec())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

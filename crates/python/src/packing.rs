@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use tileheap_pack::units::{Alignment, Bytes, Span};
 use tileheap_pack::{Item, Problem, ProblemDesc, Steps, Strategy, fit, minimize};
 
-use crate::error::of_packing;
+use crate::error::{error, of_packing};
 use crate::search::Interrupts;
 
 pub(crate) const NUMBERS: &str = "numbers and names can be written as JSON";
@@ -63,7 +63,10 @@ impl Fields {
 
 /// Returns the strategy with this name.
 pub(crate) fn strategy_of(name: &str, py: Python<'_>) -> PyResult<Strategy> {
-    name.parse().map_err(|error| of_packing(&error, &[], py))
+    name.parse().map_err(|problem: tileheap_pack::Error| {
+        let others = "the planners of other frameworks, such as `litert-best`, are only in the command `tileheap tensors --strategy`";
+        error(format!("{problem}; {others}"), None::<u32>, py)
+    })
 }
 
 /// Implements `tileheap.pack`; returns as JSON the answer of `fit` if there is a capacity, otherwise that of

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
+use tileheap_device::profile::DeviceProfile;
 use tileheap_json::decode;
 use tileheap_pack::Item;
 use tileheap_tensor::file_kind::{check_contents, check_uncompiled, has_extension};
@@ -14,7 +15,7 @@ use tileheap_tensor::import::onnx::{OnnxOptions, is_onnx, read_onnx};
 use tileheap_tensor::import::tvm::TvmGraph;
 use tileheap_tensor::layout::{ImageLimits, StorageReason};
 use tileheap_tensor::plan::placement::{PlacedRegions, SpaceItem, place};
-use tileheap_tensor::plan::{Backing, CarryRule, MemoryPlan, Offsets, Region};
+use tileheap_tensor::plan::{Backing, CarryRule, MemoryPlan, Offsets, Placement, Region};
 use tileheap_tensor::storage::{StoragePolicies, default_policy};
 use tileheap_tensor::units::{Alignment, Bytes, Span};
 use tileheap_tensor::{
@@ -47,6 +48,8 @@ struct Options {
     /// The path of the file, if there is one.
     file: Option<PathBuf>,
     image_limit: u64,
+    /// The name of a device profile.
+    profile: Option<String>,
 }
 
 /// `tileheap.TensorPlan`, as JSON.
@@ -54,18 +57,25 @@ struct Options {
 struct Plan {
     memories: Vec<MemoryPlan>,
     names: Vec<String>,
+    /// The names of the graph's inputs and outputs; empty for records.
+    inputs: Vec<String>,
+    outputs: Vec<String>,
     sizes: Vec<Bytes>,
-    storage: Vec<&'static str>,
+    storage: Vec<Option<&'static str>>,
     reasons: Vec<Option<String>>,
-    backing: Vec<Backing>,
+    backing: Vec<&'static str>,
+    /// For a part of another tensor, that tensor and the offset in it.
+    within: Vec<Option<(String, Bytes)>>,
+    /// Width, height and layers of images, in texels.
+    extents: Vec<Option<[u64; 3]>>,
     /// Rows of four numbers: tensor, memory, offset and size.
     regions: Vec<u64>,
     /// Rows of three numbers: tensor, first step, and the step after the last one.
     lifetimes: Vec<u64>,
     /// Per reuse: step, node, output, and the tensors that used the bytes before.
     reuses: Vec<(u32, String, String, Vec<String>)>,
-    /// Per copy: node, source, destination, bytes, time and reason.
-    copies: Vec<(String, String, String, Bytes, String, String)>,
+    /// Per copy: node, source, destination (`None` for the caller's memory of the source), bytes, time and reason.
+    copies: Vec<(String, String, Option<String>, Bytes, String, String)>,
     unrolled: BTreeMap<String, u32>,
     /// The node of each step.
     steps: Vec<String>,
@@ -88,8 +98,17 @@ impl Plan {
         self.sizes.push(size);
     }
 
-    fn of_records(items: &[SpaceItem], options: &Options, strategy: Interruptible<'_>) -> Result<Plan> {
-        let mut memories = options.memories();
+    /// Makes the alignment of a memory one for a tensor in it.
+    fn align(&mut self, region: Region, alignment: Alignment) {
+        let memory = &mut self.memories[region.memory.0 as usize];
+        memory.alignment = memory.alignment.lcm(alignment).unwrap_or(memory.alignment);
+    }
+
+    fn of_records(
+        items: &[SpaceItem],
+        mut memories: Vec<MemoryDesc>,
+        strategy: Interruptible<'_>,
+    ) -> Result<Plan> {
         if memories.is_empty() {
             memories.push(MemoryDesc::new("device"));
         }
@@ -100,11 +119,22 @@ impl Plan {
         };
         for (item, region) in items.iter().zip(regions) {
             plan.row(&item.name, item.size, vec![region], &item.lifetimes);
+            plan.storage.push(None);
+            plan.reasons.push(None);
+            plan.backing.push("planned");
+            plan.within.push(None);
+            plan.extents.push(None);
+            plan.align(region, item.alignment);
         }
         Ok(plan)
     }
 
-    fn of_graph(mut graph: Graph, options: &Options, strategy: Interruptible<'_>) -> Result<Plan> {
+    fn of_graph(
+        mut graph: Graph,
+        options: &Options,
+        memories: Vec<MemoryDesc>,
+        strategy: Interruptible<'_>,
+    ) -> Result<Plan> {
         if options.keep_inputs {
             graph = graph.with_kept_inputs();
         }
@@ -126,10 +156,15 @@ impl Plan {
         let graph = &choice.graph;
         let of_layout = |layout| TensorRequirements::of_layout(layout, options.alignment);
         let needs: Vec<TensorRequirements> = choice.layouts.iter().map(of_layout).collect();
-        let memory_of = |graph: &Graph, id: TensorId| options.memory_of.get(&graph.tensor(id).name).cloned();
+        let memory_of = |graph: &Graph, id: TensorId| {
+            let given = options.memory_of.get(&graph.tensor(id).name).cloned();
+            // Contents of the tile heap are lost when the batch or submit ends.
+            let is_kept = || graph.inputs().contains(&id) || graph.outputs().contains(&id);
+            given.or_else(|| (options.profile.is_some() && is_kept()).then(|| ORDINARY_MEMORY.to_owned()))
+        };
         let plan_options = TensorPlanOptions {
             strategy: &Offsets(strategy),
-            memories: options.memories(),
+            memories,
             plan_inputs: options.plan_inputs,
             plan_outputs: options.plan_outputs,
             in_place: options.in_place,
@@ -141,13 +176,35 @@ impl Plan {
         let planned = tileheap_tensor::plan(graph, &choice.layouts, &needs, &plan_options)?;
         check(graph, &needs, &planned, 2)?; // Two consecutive runs: the second must find its weights.
         let tensor = |id: TensorId| graph.tensor(id).name.clone();
-        let mut plan = Plan::default();
+        let mut plan = Plan {
+            memories: planned.memories,
+            inputs: graph.inputs().iter().map(|&id| tensor(id)).collect(),
+            outputs: graph.outputs().iter().map(|&id| tensor(id)).collect(),
+            ..Plan::default()
+        };
         for (id, placed) in graph.tensor_ids().zip(&planned.tensors) {
             let mut regions: Vec<Region> = placed.placement.iter().flat_map(|of| of.regions()).collect();
             regions.dedup();
+            let is_within_another = placed.placement.is_some() && regions.is_empty();
+            for &region in &regions {
+                plan.align(region, needs[id.index()].alignment);
+            }
             plan.row(&tensor(id), placed.size, regions, &placed.lifetimes);
-            plan.storage.push(placed.layout.rule.storage.name());
-            plan.backing.push(placed.backing);
+            let storage = placed.layout.rule.storage;
+            plan.storage.push(Some(storage.name()));
+            plan.backing.push(match (is_within_another, placed.backing) {
+                (true, _) => "part of another",
+                (_, Backing::Planned) => "planned",
+                (_, Backing::External) => "external",
+                (_, Backing::Constant) => "constant",
+            });
+            plan.within.push(match &placed.placement {
+                Some(Placement::Within { tensor: of, offset }) => Some((tensor(*of), *offset)),
+                _ => None,
+            });
+            let extent = placed.layout.extent;
+            let extent = [extent.width, extent.height, extent.layers];
+            plan.extents.push(storage.is_image().then_some(extent));
             let reason = &choice.reasons[id.index()];
             plan.reasons
                 .push((*reason != StorageReason::AsRequested).then(|| reason.to_string()));
@@ -163,7 +220,7 @@ impl Plan {
             plan.copies.push((
                 node(copy.node),
                 tensor(copy.from),
-                tensor(copy.to),
+                (copy.to != copy.from).then(|| tensor(copy.to)),
                 copy.size,
                 when,
                 why,
@@ -174,18 +231,34 @@ impl Plan {
         plan.steps
             .extend(planned.timeline.iter().map(|step| node(step.node)));
         plan.notes = graph.notes().to_vec();
-        plan.memories = planned.memories;
         Ok(plan)
     }
 }
 
+/// The name of the memory after the tile heap of a profile.
+const ORDINARY_MEMORY: &str = "memory";
+
 impl Options {
-    fn memories(&self) -> Vec<MemoryDesc> {
+    /// The memories that the options name: those in `memories`, or the tile heap of a profile and ordinary memory.
+    fn memories_named(&self) -> Result<Vec<MemoryDesc>, String> {
         let memory = |(name, capacity): &(String, Option<Bytes>)| MemoryDesc {
             capacity: *capacity,
             ..MemoryDesc::new(name)
         };
-        self.memories.iter().map(memory).collect()
+        let Some(profile) = &self.profile else {
+            return Ok(self.memories.iter().map(memory).collect());
+        };
+        if !self.memories.is_empty() {
+            return Err("profile: give either `profile` or `memories`".to_owned());
+        }
+        let found = DeviceProfile::preset(profile).map_err(|error| format!("profile: {error}"))?;
+        let tile = found.tile;
+        let tile = tile.ok_or_else(|| format!("profile: device `{profile}` has no tile heap"))?;
+        let tile = MemoryDesc {
+            alignment: tile.block.bytes,
+            ..MemoryDesc::limited("tile", tile.size)
+        };
+        Ok(vec![tile, MemoryDesc::new(ORDINARY_MEMORY)])
     }
 
     /// Returns a name in `memory_of` that no tensor has.
@@ -253,6 +326,8 @@ pub(crate) fn plan(py: Python<'_>, source: Source, options: &str) -> PyResult<St
     let options: Options = tileheap_json::parse(options)
         .map_err(|fault| error(format!("{}: {}", fault.path, fault.problem), None::<u32>, py))?;
     let strategy = strategy_of(&options.strategy, py)?;
+    let memories = options.memories_named();
+    let memories = memories.map_err(|problem| error(problem, None::<u32>, py))?;
     let (mut input, is_model) = source.read(&options, py)?;
     if let Some(name) = options.unknown_tensor(&input) {
         return Err(error(
@@ -271,9 +346,9 @@ pub(crate) fn plan(py: Python<'_>, source: Source, options: &str) -> PyResult<St
     let planned = py.detach(|| {
         let strategy = Interruptible(strategy, &interrupts);
         let plan = match input {
-            ImportedInput::Records(items) => Plan::of_records(&items, &options, strategy),
+            ImportedInput::Records(items) => Plan::of_records(&items, memories, strategy),
             ImportedInput::Graph(graph) | ImportedInput::Tvm(TvmGraph { graph, .. }) => {
-                Plan::of_graph(graph, &options, strategy)
+                Plan::of_graph(graph, &options, memories, strategy)
             }
         };
         plan.map(|plan| serde_json::to_string(&plan).expect(NUMBERS))

@@ -109,8 +109,8 @@ def test_errors_name_the_item(problem, item, says):
 
 def test_errors_of_names_and_weights():
     problem = Problem([(0, 3)], [4], capacity=4)
-    with pytest.raises(Error, match="no packing strategy is called `best`: use one of naive, "):
-        pack(problem, "best")
+    with pytest.raises(Error, match="no packing strategy is called `litert-best`: use one of naive, .*command `tileheap tensors"):
+        pack(problem, "litert-best")
     with pytest.raises(Error, match="weights sum to"):
         select(Problem([(0, 3)] * 3, [4] * 3, capacity=4), [2**62, 2**62, 1])
     with pytest.raises(Error, match=r"weights has the shape \[2\], not \[1\]"):
@@ -131,6 +131,8 @@ def test_limits_are_numbers():
     for steps, says in [(-1, "steps: -1 is not in"), (1.5, "steps: 1.5 is not an integer")]:
         with pytest.raises(Error, match=says):
             pack(problem, steps=steps)
+    with pytest.raises(Error, match="seconds: '1s' is not a number"):
+        pack(problem, seconds="1s")
     for seconds in [-1.0, float("nan")]:
         with pytest.raises(Error, match="seconds is .*, but must be at least 0"):
             select(Problem([(0, 3)], [4], capacity=4), [1], seconds=seconds)
@@ -145,7 +147,7 @@ def test_options_are_named_and_used_or_refused():
     model, table = DATA / "tensor/small.onnx", DATA / "tensor/models/mobilenet_v2.fp16.csv"
     for options, says in [
         ({"alignment": 0}, "alignment: 0, where a positive integer is expected"),
-        ({"ranges": {}}, r"symbol `batch` needs a range: add ranges=\{\"batch\": \(MIN, MAX\)\}"),
+        ({"ranges": {}}, r"`batch` needs a range: add ranges=\{\"batch\": \(MIN, MAX\)\}"),
         ({"ranges": {"batch": 8}}, r"ranges.batch: 8, where a list of length 2 is expected"),
         ({"memories": {"sram": 1.5}}, r"memories\['sram'\]: 1.5 is not an integer"),
         ({"inputs": "batch"}, "inputs is one string, not a sequence of strings"),
@@ -204,7 +206,7 @@ def test_tables_of_compilers_are_planned_at_the_bound():
 def test_graphs_are_planned():
     found = plan(DATA / "tensor/compilers/torch_lstm.onnx")
     assert found.size == found.lower_bound > 0
-    assert set(found.backing) <= {"planned", "external", "constant"} and "constant" in found.backing
+    assert set(found.backing) <= {"planned", "external", "constant", "part of another"} and "constant" in found.backing
     weights = found.names[found.backing.index("constant")]
     assert found.tensor(weights).regions.shape == (0, 3)
     small = plan(DATA / "tensor/compilers/torch_lstm.onnx", memories={"sram": 512, "dram": None})
@@ -219,6 +221,55 @@ def test_graphs_are_planned():
         plan(b'{"format": "tileheap-graph"}')
     with pytest.raises(Error, match="not UTF-8 text but UTF-16.*ONNX file"):
         plan(b"\xff\xfe")
+
+
+def test_tensors_of_a_plan_have_names_and_rows():
+    found = plan(DATA / "tensor/loops/inner_direct.onnx", policy="row-major")
+    assert found.inputs and found.outputs and set(found.inputs + found.outputs) <= set(found.names)
+    assert set(found.extents) == {None} and "buffer" in found.storage
+    for name in found.names:
+        tensor = found.tensor(name)
+        assert not len(tensor.regions) or len(tensor.lifetimes), name
+        assert (tensor.within is None) or (tensor.backing == "part of another" and tensor.within[0] in found.names)
+        assert tensor == tensor and tensor != found.tensor(name)
+    output = found.outputs[0]
+    with pytest.raises(KeyError, match=f"no tensor is named '{output}_': is '{output}'"):
+        found.tensor(output + "_")
+    for memory in found.memories:
+        assert memory.alignment == 64
+    left = plan(DATA / "tensor/loops/inner_direct.onnx", plan_outputs=False)
+    assert all(copy.target != copy.source for copy in left.copies)
+    of_records = plan(Problem([(0, 2), (2, 3)], [64, 64], alignments=[4, 6]))
+    assert of_records.storage == of_records.reasons == of_records.within == of_records.extents == (None, None)
+    assert of_records.backing == ("planned", "planned") and of_records.memories[0].alignment == 12
+    assert (of_records.inputs, of_records.outputs) == ((), ())
+
+
+def test_tile_heaps_are_memories():
+    path = DATA / "tensor/compilers/torch_lstm.onnx"
+    found = plan(path, profile="adreno-830")
+    assert [memory.name for memory in found.memories] == ["tile", "memory"] and found.memories[0].size > 0
+    for name in found.inputs + found.outputs:
+        assert set(found.tensor(name).regions[:, 0]) <= {1}, name
+    with pytest.raises(Error, match="profile: .*`adreno`"):
+        plan(path, profile="adreno")
+    with pytest.raises(Error, match="either `profile` or `memories`"):
+        plan(path, profile="adreno-830", memories={"sram": 64})
+
+
+def test_every_name_is_documented_and_accepted():
+    import tileheap
+
+    problem = Problem([(0, 3), (1, 4)], [4, 4])
+    for strategy in tileheap.STRATEGIES:
+        assert pack(problem, strategy).height == 8
+    page = (DATA.parents[1] / "docs/guide/tensors.md").read_text()
+    for policy in tileheap.POLICIES:
+        assert plan(DATA / "tensor/compilers/torch_lstm.onnx", policy=policy).size > 0
+        assert f"`{policy}`" in page
+    for result in [tileheap.TensorPlan, tileheap.Tensor, tileheap.Memory, tileheap.Packing, tileheap.ValueCopy]:
+        names = result.__dataclass_fields__.keys() - {"name"}
+        assert all(f"`{name}`" in result.__doc__ for name in names), result
 
 
 def test_a_search_ends_by_time_and_by_signal_and_lets_others_run():

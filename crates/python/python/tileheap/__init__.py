@@ -11,7 +11,9 @@ same answer on every machine, unless a time limit or Ctrl-C ends a search. Searc
 
 from __future__ import annotations
 
+import difflib
 import json
+import numbers
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,38 +26,45 @@ from numpy.typing import ArrayLike, NDArray
 from . import _native
 from ._native import Error, __version__
 
-__all__ = ["Error", "Memory", "Packing", "Problem", "Reuse", "Selection", "Tensor", "TensorPlan", "ValueCopy"]
+STRATEGIES: tuple[str, ...] = tuple(_native.STRATEGIES)
+POLICIES: tuple[str, ...] = tuple(_native.POLICIES)
+
+__all__ = ["POLICIES", "STRATEGIES"]
+__all__ += ["Error", "Memory", "Packing", "Problem", "Reuse", "Selection", "Tensor", "TensorPlan", "ValueCopy"]
 __all__ += ["__version__", "pack", "plan", "select"]
 
 Verdict = Literal["proved", "out-of-steps", "interrupted"]
 STEPS = 400_000
-"""The default limit on search steps; a million steps take a second or two."""
+"""The default limit on search steps. A step costs more the more items there are: a million take about a second for a hundred items,
+and about twelve for 400."""
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Items to pack: item `i` is live at the steps `spans[i]` and takes `sizes[i]` bytes."""
+    """Items to pack: item `i` is live at the steps `spans[i]` and takes `sizes[i]` bytes.
+
+    - `spans`: shape `[n, 2]`, the first step, and the first step after the last; an empty span conflicts with nothing
+    - `sizes`: shape `[n]`, bytes
+    - `alignments`: bytes, shape `[n]` or one for all items; they need not be powers of two
+    - `names`: for messages and plans
+    - `fixed`: required offsets, by item
+    - `lowest`: the lowest allowed offset, by item
+    - `highest`: the highest allowed offset, by item
+    - `together`: a group, by item: items of one group share one offset. A lifetime with gaps is a group with one item for each span.
+    - `conflicts`: pairs that must not share bytes, whatever their lifetimes
+    - `capacity`: the size of the memory in bytes, or None
+    """
 
     spans: ArrayLike
-    """Shape `[n, 2]`: the first step, and the first step after the last; an empty span conflicts with nothing."""
     sizes: ArrayLike
-    """Shape `[n]`, bytes."""
     alignments: ArrayLike = 1
-    """Bytes, shape `[n]` or one for all items; they need not be powers of two."""
     names: Sequence[str] = ()
-    """Names for messages and plans."""
     fixed: Mapping[int, int] = field(default_factory=dict)
-    """Required offsets, by item."""
     lowest: Mapping[int, int] = field(default_factory=dict)
-    """The lowest allowed offset, by item."""
     highest: Mapping[int, int] = field(default_factory=dict)
-    """The highest allowed offset, by item."""
     together: Mapping[int, int] = field(default_factory=dict)
-    """A group, by item: items of one group share one offset. A lifetime with gaps is a group with one item for each span."""
     conflicts: Sequence[tuple[int, int]] = ()
-    """Pairs that must not share bytes, whatever their lifetimes."""
     capacity: int | None = None
-    """The size of the memory in bytes."""
 
     def _fields(self) -> _native.Fields:
         sizes = _whole("sizes", self.sizes)
@@ -73,10 +82,10 @@ class Problem:
         given: list[list[Any]] = []
         for name, default in [("fixed", None), ("lowest", 0), ("highest", None), ("together", None)]:
             column: list[Any] = [default] * count
-            numbers = getattr(self, name)
-            if not isinstance(numbers, Mapping):
-                raise _error(f"{name} is a {type(numbers).__name__}, not a mapping from items to numbers")
-            for key, value in numbers.items():
+            by_item = getattr(self, name)
+            if not isinstance(by_item, Mapping):
+                raise _error(f"{name} is a {type(by_item).__name__}, not a mapping from items to numbers")
+            for key, value in by_item.items():
                 item = _integer(name, key, top=count, means="item")
                 column[item] = _integer(name, value, top=2**32 if name == "together" else 2**64, item=item)
             given.append(column)
@@ -90,64 +99,80 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """The result of `pack`."""
+    """The result of `pack`.
+
+    - `offsets`: shape `[n]`; None if no packing was found: `conflict` says why if it is proved that there is none, and otherwise the search
+      ended before it found one
+    - `height`: the largest end of an item, bytes
+    - `bound`: a lower bound on the height of every packing
+    - `verdict`: `proved` if the packing is the lowest, fits the capacity, or does not exist; otherwise `out-of-steps` or `interrupted`. A heuristic
+      does not search: unless its packing reaches the bound, the verdict is `out-of-steps` after 0 steps.
+    - `steps`: steps of the search
+    - `found_by`: the strategy that found the packing
+    - `conflict`: items that cannot be packed together, if it is proved that no packing exists
+    """
 
     offsets: NDArray[np.int64] | None
-    """Shape `[n]`; None if no packing was found, see `conflict`."""
     height: int | None
-    """The height of the packing: the largest end of an item."""
     bound: int
-    """A lower bound on the height of every packing."""
     verdict: Verdict
-    """`proved`: the packing is the lowest, fits the capacity, or does not exist."""
     steps: int
-    """Steps of the search."""
     found_by: str | None
-    """The strategy that found it."""
     conflict: tuple[int, ...] | None
-    """Items that cannot be packed together, if it is proved that no packing exists."""
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The result of `select`."""
+    """The result of `select`.
+
+    - `chosen`: shape `[n]`
+    - `offsets`: shape `[n]`; -1 for items that were not chosen
+    - `weight`: the weight of the chosen items
+    - `bound`: an upper bound on the weight of any selection
+    - `height`: the largest end of a chosen item, bytes
+    - `verdict`: `proved` if the bound is reached
+    - `steps`: steps of the search
+    """
 
     chosen: NDArray[np.bool_]
-    """Shape `[n]`."""
     offsets: NDArray[np.int64]
-    """Shape `[n]`; -1 for items that were not chosen."""
     weight: int
-    """The weight of the chosen items."""
     bound: int
-    """An upper bound on the weight of any selection."""
     height: int
-    """The height of the packing: the largest end of a chosen item."""
     verdict: Verdict
-    """`proved`: the bound is reached."""
     steps: int
-    """Steps of the search."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """A memory of a plan."""
+    """A memory of a plan.
+
+    - `size`: the end of the highest tensor, bytes
+    - `lower_bound`: bytes that no plan of the same tensors in this memory goes below: with the same layouts and, if there are several
+      memories, with the same tensors in each
+    - `alignment`: of the first byte of the memory, so that every tensor in it is aligned
+    - `capacity`: bytes, or None
+    - `traffic`: bytes of all reads and writes of its tensors in one run
+    - `traffic_bound`: no choice of tensors that fit has more traffic
+    """
 
     name: str
     size: int
-    """The end of the highest tensor, bytes."""
     lower_bound: int
-    """No plan of the same tensors in this memory is smaller."""
     alignment: int
     capacity: int | None
     traffic: int
-    """Bytes of all reads and writes of its tensors in one run."""
     traffic_bound: int
-    """No choice of tensors that fit has more traffic."""
 
 
 @dataclass(frozen=True)
 class Reuse:
-    """A node writes bytes that other tensors used: their last accesses must complete first."""
+    """A node writes bytes that other tensors used: their last accesses must complete first.
+
+    - `step`, `node`: the step and the node that runs in it
+    - `output`: the tensor that the node writes
+    - `previous`: the tensors that used the bytes before
+    """
 
     step: int
     node: str
@@ -157,56 +182,88 @@ class Reuse:
 
 @dataclass(frozen=True)
 class ValueCopy:
-    """A value of a loop or branch that could not be produced in place."""
+    """A value of a loop or branch that could not be produced in place, or an output that the caller's memory receives at the end.
+
+    - `node`: the loop or branch; for an output of the graph, the last node
+    - `source`: the tensor that is copied
+    - `target`: the tensor that receives it; None for the caller's memory of the output `source`
+    - `size`: bytes
+    - `time`: when it is copied, in words
+    - `reason`: why, in words
+    """
 
     node: str
     source: str
-    target: str
+    target: str | None
     size: int
     time: str
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tensor:
-    """A tensor of a plan, see `TensorPlan.tensor`."""
+    """A tensor of a plan, see `TensorPlan.tensor`.
+
+    - `size`: bytes; 0 unless planned
+    - `storage`: `buffer`, or which kind of image; None for records
+    - `reason`: why it is not an image, or not the one that the policy chose; None if it is stored as the policy chose
+    - `backing`: `planned`; `part of another` tensor, see `within`; `external`, in the caller's memory; or `constant`. An output in the
+      caller's memory that the value of a loop is copied to at the end is `planned`, see `TensorPlan.copies`.
+    - `within`: for a part of another tensor at one place, its name and the offset in it, bytes
+    - `extent`: width and height of an image in texels, and its layers; None for buffers
+    - `regions`: rows of memory (an index in `TensorPlan.memories`), offset, size in bytes: several if the tensor moves from one
+      iteration of a loop to the next
+    - `lifetimes`: rows of first step, first step after the last
+    """
 
     name: str
     size: int
     storage: str | None
-    """`buffer`, or which kind of image; None for records."""
     reason: str | None
-    """Reason for a storage that differs from the policy's choice."""
     backing: str
-    """`planned`, `external` (the caller's), or `constant`."""
+    within: tuple[str, int] | None
+    extent: tuple[int, int, int] | None
     regions: NDArray[np.int64]
-    """Rows of memory, offset, size: several if the tensor moves from one iteration of a loop to the next."""
     lifetimes: NDArray[np.int64]
-    """Rows of first step, first step after the last."""
 
 
 @dataclass(frozen=True, eq=False)
 class TensorPlan:
-    """The result of `plan`: tables of rows; tensors, and memories in `regions`, by index."""
+    """The result of `plan`. Tables have rows for tensors; `regions` and `lifetimes` name tensors, memories and steps by index.
+
+    - `memories`: in order of preference, see `Memory`
+    - `names`: of tensors, shape `[n]`. Tensors of an ONNX file have the names of its values; those in the body of a node are named
+      `NODE/VALUE`, and a packed or converted form `VALUE/packed.ID` or `VALUE/converted.ID`.
+    - `inputs`, `outputs`: names of the graph's inputs and outputs, in their order; empty for records
+    - `sizes`: bytes, shape `[n]`; 0 for tensors that are not planned
+    - `storage`, `reasons`, `backing`, `within`, `extents`: as in `Tensor`, one for each tensor
+    - `regions`: rows of tensor, memory, offset, size in bytes; several for a tensor that moves in a loop, none for constants, tensors in the
+      caller's memory, and parts of others
+    - `lifetimes`: rows of tensor, first step, first step after the last; the tensors of unrolled loops and of branches have several
+    - `reuses`: see `Reuse`
+    - `copies`: see `ValueCopy`
+    - `unrolled`: the unroll count of each loop, by node
+    - `steps`: the node of each step
+    - `notes`: assumptions of the reader of the file, such as sizes of elements whose type is not known
+    """
 
     memories: tuple[Memory, ...]
     names: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
     sizes: NDArray[np.int64]
-    storage: tuple[str, ...]
+    storage: tuple[str | None, ...]
     reasons: tuple[str | None, ...]
     backing: tuple[str, ...]
+    within: tuple[tuple[str, int] | None, ...]
+    extents: tuple[tuple[int, int, int] | None, ...]
     regions: NDArray[np.int64]
-    """Rows of tensor, memory, offset, size."""
     lifetimes: NDArray[np.int64]
-    """Rows of tensor, first step, first step after the last."""
     reuses: tuple[Reuse, ...]
     copies: tuple[ValueCopy, ...]
     unrolled: Mapping[str, int]
-    """Unroll count of each loop, by node."""
     steps: tuple[str, ...]
-    """The node of each step."""
     notes: tuple[str, ...] = ()
-    """Assumptions of the reader of the file: sizes of elements whose type is not known."""
 
     @property
     def size(self) -> int:
@@ -219,16 +276,22 @@ class TensorPlan:
         return sum(memory.lower_bound for memory in self.memories)
 
     def tensor(self, name: str) -> Tensor:
-        """A tensor by name; raises KeyError if there is none."""
+        """A tensor by name; raises KeyError if there is none, with the names that are close."""
         if name not in self.names:
-            raise KeyError(name)
+            close = difflib.get_close_matches(str(name), self.names)
+            raise KeyError(f"no tensor is named {name!r}" + (f": is {' or '.join(map(repr, close))} meant?" if close else ""))
         index = self.names.index(name)
-        storage, reason, backing = None, None, "planned"
-        if self.storage:
-            storage, reason, backing = self.storage[index], self.reasons[index], self.backing[index]
-        regions = self.regions[self.regions[:, 0] == index, 1:]
-        lifetimes = self.lifetimes[self.lifetimes[:, 0] == index, 1:]
-        return Tensor(name, int(self.sizes[index]), storage, reason, backing, regions, lifetimes)
+        return Tensor(
+            name=name,
+            size=int(self.sizes[index]),
+            storage=self.storage[index],
+            reason=self.reasons[index],
+            backing=self.backing[index],
+            within=self.within[index],
+            extent=self.extents[index],
+            regions=self.regions[self.regions[:, 0] == index, 1:],
+            lifetimes=self.lifetimes[self.lifetimes[:, 0] == index, 1:],
+        )
 
 
 def pack(
@@ -236,6 +299,7 @@ def pack(
 ) -> Packing:
     """Finds an offset for every item: the lowest packing, or with a capacity one within it, or the proof that none exists.
 
+    `strategy`: one of `STRATEGIES`: `auto` and `exact` search, `hill-climb` and `glue` improve a packing, the others place each item once.
     The capacity is the problem's. A search ends after `steps`, or after `seconds`; with neither when its answer is proved. Raises
     `Error` for an impossible problem.
     """
@@ -260,10 +324,10 @@ def select(
     `weights`: whole numbers, shape `[n]`; a group is chosen as one.
     """
     fields = _fields(problem)
-    numbers = _whole("weights", weights, shape=(len(fields["items"]),)).tolist()
-    if sum(numbers) > 2**63:
-        raise _error(f"weights sum to {sum(numbers)}, which exceeds 2^63", max(range(len(numbers)), key=numbers.__getitem__))
-    answer = json.loads(_native.select(fields, numbers, *_limits(steps, seconds)))
+    given = _whole("weights", weights, shape=(len(fields["items"]),)).tolist()
+    if sum(given) > 2**63:
+        raise _error(f"weights sum to {sum(given)}, which exceeds 2^63", max(range(len(given)), key=given.__getitem__))
+    answer = json.loads(_native.select(fields, given, *_limits(steps, seconds)))
     offsets = _array([-1 if offset is None else offset for offset in answer.pop("offsets")])
     return Selection(chosen=offsets >= 0, offsets=offsets, **answer)
 
@@ -286,15 +350,24 @@ def plan(
     bound: Literal["ranges", "examples"] = "ranges",
     ranges: Mapping[str, tuple[int, int]] | None = None,
     image_limit: int = 16_384,
+    profile: str | None = None,
 ) -> TensorPlan:
     """Plans the memory of a network's tensors, and checks the plan.
 
     `source`: the path or the bytes of a graph (ONNX, TVM's graph JSON, tileheap's JSON) or of a table of lifetimes
     (`id,lower,upper,size`), or a `Problem` of spans, sizes, alignments and names.
+    `strategy`: one of `STRATEGIES`; the planners of other frameworks are only in the command `tileheap tensors --strategy`. A plan has a
+    limit on steps, and none on time.
+    `policy`: one of `POLICIES`: the layouts of tensors. `row-major` keeps every tensor as it is in the file, without packing and
+    conversions; `buffers` packs channels by 4; the others also use images. The default, `balanced`, is for Adreno and other GPUs with texture
+    caches; for files with texture scopes it is `given`.
     `memories`: capacities by name, in order of preference; what is accessed most stays in the first.
+    `profile`: in place of `memories`, a device, such as `adreno-830`: the memory `tile` is its tile heap, and inputs and outputs of the graph
+    are in ordinary memory.
     `memory_of`: the memory that a tensor has to be in. `alignment`: of tensors and of image rows in a graph.
     `inputs`: the `null` nodes of a TVM graph that are activations. `ranges`: of an ONNX file's dynamic dimensions, both ends
-    included. The other switches are those of `tileheap tensors`.
+    included. `plan_inputs`, `plan_outputs`: false if the caller supplies the memory of inputs or outputs. The other switches are those of
+    `tileheap tensors`.
     """
     given: bytes | _native.Fields
     file_name = None
@@ -334,16 +407,21 @@ def plan(
         "ranges": dict(ranges or {}),
         "file": file_name,
         "image_limit": image_limit,
+        "profile": profile,
     }
     # Of NumPy's integers, too.
     found = json.loads(_native.plan(given, json.dumps(options, default=operator.index)))
     return TensorPlan(
         memories=tuple(Memory(**{"capacity": None, **memory}) for memory in found["memories"]),
         names=tuple(found["names"]),
+        inputs=tuple(found["inputs"]),
+        outputs=tuple(found["outputs"]),
         sizes=_array(found["sizes"]),
         storage=tuple(found["storage"]),
         reasons=tuple(found["reasons"]),
         backing=tuple(found["backing"]),
+        within=tuple(within and (within[0], within[1]) for within in found["within"]),
+        extents=tuple(extent and (extent[0], extent[1], extent[2]) for extent in found["extents"]),
         regions=_array(found["regions"]).reshape(-1, 4),
         lifetimes=_array(found["lifetimes"]).reshape(-1, 3),
         reuses=tuple(Reuse(step, node, output, tuple(before)) for step, node, output, before in found["reuses"]),
@@ -370,6 +448,8 @@ def _limits(steps: int | None, seconds: float | None) -> tuple[int | None, float
     """Steps, or seconds in their place."""
     if seconds is None:
         return None if steps is None else _integer("steps", steps, top=2**64), None
+    if not isinstance(seconds, numbers.Real):
+        raise _error(f"seconds: {seconds!r} is not a number")
     if not seconds >= 0:
         raise _error(f"seconds is {seconds}, but must be at least 0")
     return None, seconds

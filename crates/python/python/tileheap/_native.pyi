@@ -1,6 +1,8 @@
 from typing import TypedDict
 
 __version__: str
+STRATEGIES: list[str]
+POLICIES: list[str]
 
 class Error(ValueError):
     item: int | str | None
