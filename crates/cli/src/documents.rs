@@ -2,6 +2,7 @@
 //! (Documents of frames and plans belong to the library.)
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,9 @@ use tileheap_capture::check::finding::CheckReport;
 use tileheap_json::{MAX_INTEGER, largest_integer};
 use tileheap_tensor::Graph;
 use tileheap_tensor::plan::{Placement, Region};
+
+use crate::error::Error;
+use crate::input::shown;
 
 /// A kind of JSON document, with its format and version.
 pub(crate) trait Document: DeserializeOwned {
@@ -185,6 +189,12 @@ pub(crate) struct Tensors {
     pub(crate) live_bytes: Vec<u64>,
     /// The step with the most live bytes.
     pub(crate) peak: Option<usize>,
+    /// The names of the graph's inputs; empty for records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) inputs: Vec<String>,
+    /// The names of the graph's outputs; empty for records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) outputs: Vec<String>,
     pub(crate) tensors: Vec<Tensor>,
     pub(crate) strategies: Vec<StrategyResult>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -195,6 +205,22 @@ pub(crate) struct Tensors {
 impl Document for Tensors {
     const FORMAT: &'static str = "tileheap-tensors";
     const VERSION: u64 = 2;
+}
+
+/// Returns an error if a text is a plan that `tileheap tensors` wrote, for commands that check other plans.
+pub(crate) fn refuse_tensor_plan(path: &Path, text: &str) -> Result<(), Error> {
+    let format = || {
+        serde_json::from_str::<Value>(text).ok()?["format"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    if !text.contains(Tensors::FORMAT) || format().as_deref() != Some(Tensors::FORMAT) {
+        return Ok(());
+    }
+    Err(Error::new(format!(
+        "{} is a plan of `tileheap tensors`, which checked it before it wrote it: `tileheap report` draws it",
+        shown(path)
+    )))
 }
 
 #[derive(Serialize, Deserialize)]
@@ -338,6 +364,9 @@ pub(crate) enum StrategyResult {
         strategy: String,
         size: u64,
         lower_bound: u64,
+        /// True if the strategy leaves limited memories to the tensors that have to be in them.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        ignores_limited_memories: bool,
     },
     Failed {
         strategy: String,

@@ -40,13 +40,19 @@ pub(crate) fn read_bytes(path: &Path, what: &str, form: &str) -> Result<Vec<u8>>
 /// Reads the text of a JSON file, or of standard input for `-`; fails if the text is empty.
 pub(crate) fn read_text(path: &Path, what: &str) -> Result<String> {
     let text = read_text_in(path, what, "a JSON file")?;
+    require_text(&text, path, what)?;
+    Ok(text)
+}
+
+/// Fails if a text is empty.
+pub(crate) fn require_text(text: &str, path: &Path, what: &str) -> Result<()> {
     if text.trim_ascii().is_empty() {
         return Err(Error::new(format!(
             "{}: the {what} is empty: give a JSON file",
             shown(path)
         )));
     }
-    Ok(text)
+    Ok(())
 }
 
 /// Reads the text of a file, or of standard input for `-`. `form` is the kind of file that an error message asks for.

@@ -17,6 +17,7 @@ use tileheap::profile::DeviceProfile;
 
 use super::pack;
 use crate::certificates;
+use crate::documents;
 use crate::error::{Error, Result};
 use crate::frames::arrange::Limits;
 use crate::frames::plan::{AssumedReach, frame_from, with_values};
@@ -61,6 +62,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     arguments.limits.require(arguments.best)?;
     let text = read_text(&arguments.frame, "frame")?;
     let plan_text = read_text(&arguments.plan, "plan")?;
+    for (path, text) in [(&arguments.frame, &text), (&arguments.plan, &plan_text)] {
+        documents::refuse_tensor_plan(path, text)?;
+    }
     if certificates::is_certificate(&plan_text) {
         let (table, problem) = pack::read(&arguments.frame, &text, None)?;
         let valid = certificates::check(&arguments.plan, &plan_text, &table, &problem)?;

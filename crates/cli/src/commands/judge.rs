@@ -10,6 +10,7 @@ use tileheap_tensor::judge::{
 };
 use tileheap_tensor::units::{Bytes, Span, Step};
 
+use crate::documents;
 use crate::error::{Error, NEGATIVE_ANSWER, Result};
 use crate::input::{read_bytes, shown};
 use crate::networks::judged;
@@ -64,6 +65,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         return Err(wrong(
             "is an ONNX model, which has no memory plan: use `tileheap tensors`",
         ));
+    }
+    if let Ok(text) = std::str::from_utf8(&bytes) {
+        documents::refuse_tensor_plan(&arguments.file, text)?;
     }
     let ends = match arguments.ends {
         None => SpanEnds::ByColumn,

@@ -14,9 +14,11 @@ use clap::{Args, ValueEnum, ValueHint};
 use serde_json::Value;
 use tileheap::plan::Plan;
 use tileheap::units::Bytes;
+use tileheap_tensor::file_kind::has_extension;
 use tileheap_tensor::import;
 use tileheap_textures::PolicyDesc;
 
+use super::tensors::is_onnx;
 use crate::caches::document::document;
 use crate::caches::options::Policies;
 use crate::caches::replay::{ReplayOptions, is_trace, replay_trace};
@@ -27,7 +29,7 @@ use crate::frames::arrange::{ArrangeOptions, DescribedPlan};
 use crate::frames::diff::{differences, moved_resources};
 use crate::frames::plan::{FrameArguments, FrameOptions};
 use crate::frames::sweep::sweep;
-use crate::input::{is_stdin, read_text, shown};
+use crate::input::{is_stdin, read_bytes, require_text, shown, text_of};
 use crate::networks::network::Network;
 use crate::networks::options::{
     TensorOptions, policies as storage_policies, strategies as tensor_strategies,
@@ -72,9 +74,9 @@ pub(crate) struct Arguments {
     options: FrameOptions,
     #[command(flatten, next_help_heading = "Frames")]
     arrange: ArrangeOptions,
-    /// The strategy that places tensors (see `tileheap tensors --help`)
-    #[arg(long, default_value = "auto", value_name = "NAME", hide_possible_values = true, value_parser = tensor_strategies(), help_heading = "Tensors")]
-    tensor_strategy: crate::networks::options::Strategy,
+    /// The strategy that places tensors (see `tileheap tensors --help`) [default: auto]
+    #[arg(long, value_name = "NAME", hide_possible_values = true, value_parser = tensor_strategies(), help_heading = "Tensors")]
+    tensor_strategy: Option<crate::networks::options::Strategy>,
     /// The policy that chooses between images and buffers [default: `given` if a file has texture scopes, else `balanced`]
     #[arg(long, value_name = "NAME", value_parser = storage_policies(), help_heading = "Tensors")]
     storage: Option<&'static dyn tileheap_tensor::StoragePolicy>,
@@ -122,6 +124,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     for path in &arguments.inputs {
         inputs.push(read(arguments, path)?);
     }
+    let given = [
+        ("--tensor-strategy", arguments.tensor_strategy.is_some()),
+        ("--storage", arguments.storage.is_some()),
+    ];
+    if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+        if !inputs.iter().any(|input| input.is_planned_network) {
+            return Err(Error::usage(format!(
+                "{option} applies only to graphs and records of tensors, but no input is one: a finished plan is drawn as it is"
+            )));
+        }
+    }
     if let [_, _, ..] = inputs[..] {
         for (input, path) in inputs.iter_mut().zip(&arguments.inputs) {
             input.chart.title = format!("{}: {}", path.display(), input.chart.title);
@@ -151,11 +164,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 struct Input {
     chart: Chart,
     plan: Option<Value>,
+    /// True for a graph or records of tensors, which were planned for the report.
+    is_planned_network: bool,
 }
 
 impl From<Chart> for Input {
     fn from(chart: Chart) -> Input {
-        Input { chart, plan: None }
+        Input {
+            chart,
+            plan: None,
+            is_planned_network: false,
+        }
     }
 }
 
@@ -169,7 +188,7 @@ fn read(arguments: &Arguments, path: &Path) -> Result<Input> {
     if is_trace(path) {
         return played(arguments, path);
     }
-    let text = read_text(path, "input")?;
+    let text = read_text_unless_model(path)?;
     let name = || {
         path.file_stem()
             .map_or("input".into(), |name| name.to_string_lossy())
@@ -194,6 +213,7 @@ fn read(arguments: &Arguments, path: &Path) -> Result<Input> {
             Ok(Input {
                 chart: plan::chart(&document),
                 plan: Some(document),
+                is_planned_network: false,
             })
         }
         Some(Trace::FORMAT) => Ok(trace::chart(&saved(path, &text)?, &name()).into()), // Written by an older version.
@@ -217,6 +237,22 @@ fn read(arguments: &Arguments, path: &Path) -> Result<Input> {
             planned(arguments, &frame, &text)
         }
     }
+}
+
+/// Reads the text of an input. An ONNX model needs the options of `tileheap tensors`, such as ranges of its dynamic dimensions.
+fn read_text_unless_model(path: &Path) -> Result<String> {
+    let form = "a JSON file";
+    let bytes = read_bytes(path, "input", form)?;
+    if has_extension(path, "onnx") || is_onnx(&bytes) {
+        return Err(Error::new(format!(
+            "{} is an ONNX model: plan it and draw the plan: tileheap tensors {} --json | tileheap report - -o report.html (with --range NAME=MIN..MAX for dynamic dimensions)",
+            shown(path),
+            path.display()
+        )));
+    }
+    let text = text_of(&bytes, path, "input", form)?;
+    require_text(&text, path, "input")?;
+    Ok(text)
 }
 
 /// Reads a document that a `tileheap` subcommand wrote.
@@ -250,13 +286,17 @@ fn played(arguments: &Arguments, path: &Path) -> Result<Input> {
 
 /// Plans a graph, or records of tensors, with every strategy.
 fn network(arguments: &Arguments, path: &Path, text: &str) -> Result<Input> {
-    let options = TensorOptions {
-        strategy: arguments.tensor_strategy,
+    let mut options = TensorOptions {
         policy: arguments.storage,
         memory: arguments.memory.clone(),
         ..TensorOptions::default()
     };
-    Ok(tensors::chart(&Network::read(text, path, &options)?.document(path, &options)?).into())
+    options.strategy = arguments.tensor_strategy.unwrap_or(options.strategy);
+    let document = Network::read(text, path, &options)?.document(path, &options)?;
+    Ok(Input {
+        is_planned_network: true,
+        ..tensors::chart(&document).into()
+    })
 }
 
 /// Plans a frame. Depending on `--detail` and `--sweep`, also searches for advice and plans the points of a sweep.
@@ -313,6 +353,7 @@ fn planned(arguments: &Arguments, frame: &FrameArguments, text: &str) -> Result<
     Ok(Input {
         chart,
         plan: Some(document),
+        is_planned_network: false,
     })
 }
 

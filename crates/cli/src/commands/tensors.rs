@@ -15,10 +15,11 @@ use crate::documents;
 use crate::error::{Error, Result};
 use crate::input::{read_bytes, shown, text_of};
 use crate::networks::network::Network;
-use crate::networks::options::TensorOptions;
+use crate::networks::options::{Strategy, TensorOptions};
 use crate::networks::plan::{Planned, Row};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::report::tensors::IGNORES_LIMITED_MEMORIES;
 use crate::values::counted;
 
 #[cfg(feature = "onnx")]
@@ -94,20 +95,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     let mut report = String::new();
     if arguments.compare {
-        report += &format!("{:<22} {:>18} {:>8}\n", "strategy", "bytes", "ratio");
-        for (strategy, planned) in network.compare(options) {
-            report += &match planned {
-                Ok(planned) => {
-                    format!(
-                        "{:<22} {:>18} {:>8}\n",
-                        strategy.name(),
-                        planned.size.to_string(),
-                        ratio(planned.size, planned.bound)
-                    )
-                }
-                Err(error) => format!("{:<22} {error}\n", strategy.name()),
-            };
-        }
+        let compared = network.compare(options);
+        report += &comparison(&network, &compared);
         return Output::to(arguments.output.clone()).write(&report);
     }
     let progress = Progress::new("planning", 0);
@@ -199,6 +188,50 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Output::to(arguments.output.clone()).write_report(&report)
 }
 
+/// The bytes, the lower bound and their ratio of each strategy; with several memories, the bytes in each.
+fn comparison(network: &Network, compared: &[(Strategy, Result<Planned, String>)]) -> String {
+    let first = compared.iter().find_map(|(_, planned)| planned.as_ref().ok());
+    let memories: Vec<&str> = match first {
+        Some(planned) if planned.memories.len() > 1 => planned
+            .memories
+            .iter()
+            .map(|memory| memory.name.as_str())
+            .collect(),
+        _ => Vec::new(),
+    };
+    let mut text = format!(
+        "{:<22} {:>18} {:>18} {:>8}",
+        "strategy", "bytes", "bound", "ratio"
+    );
+    text.extend(memories.iter().map(|name| format!(" {name:>18}")));
+    text.push('\n');
+    for (strategy, planned) in compared {
+        text += &format!("{:<22}", strategy.name());
+        match planned {
+            Ok(planned) => {
+                let (size, bound) = (planned.size.to_string(), planned.bound.to_string());
+                text += &format!(
+                    " {size:>18} {bound:>18} {:>8}",
+                    ratio(planned.size, planned.bound)
+                );
+                if !memories.is_empty() {
+                    let sizes = planned.memories.iter().map(|memory| memory.size.to_string());
+                    text.extend(sizes.map(|size| format!(" {size:>18}")));
+                }
+                if network.ignores_limited_memories(*strategy) {
+                    text += &format!("   {IGNORES_LIMITED_MEMORIES}");
+                }
+            }
+            Err(error) => text += &format!(" {error}"),
+        }
+        text.push('\n');
+    }
+    if memories.len() > 1 {
+        text += "The tensors of a limited memory are chosen by their traffic, whatever the strategy: it places them, and the bound is that of these tensors.\n";
+    }
+    text
+}
+
 /// Reads a file of any format: as an ONNX model if its name or contents identify one, otherwise as text.
 fn read_network(arguments: &Arguments) -> Result<Network> {
     let (file, options) = (&arguments.file, &arguments.options);
@@ -264,10 +297,10 @@ fn read_onnx(arguments: &Arguments, bytes: &[u8]) -> Result<ImportedInput> {
 }
 
 #[cfg(feature = "onnx")]
-use tileheap_tensor::import::onnx::is_onnx;
+pub(super) use tileheap_tensor::import::onnx::is_onnx;
 
 #[cfg(not(feature = "onnx"))]
-fn is_onnx(_: &[u8]) -> bool {
+pub(super) fn is_onnx(_: &[u8]) -> bool {
     false
 }
 

@@ -12,6 +12,7 @@ pub(super) fn document(
     policy: &str,
     planned: &Planned,
     compared: &[(Strategy, Result<Planned, String>)],
+    ignores_limited_memories: &dyn Fn(Strategy) -> bool,
     on_chip: Vec<OnChip>,
 ) -> Tensors {
     let memories = planned.memories.iter().map(|memory| Memory {
@@ -23,12 +24,14 @@ pub(super) fn document(
         traffic_bound: memory.traffic_bound.0,
     });
     let strategies = compared.iter().map(|(strategy, planned)| {
+        let ignores_limited_memories = ignores_limited_memories(*strategy);
         let strategy = strategy.name().to_owned();
         match planned {
             Ok(planned) => StrategyResult::Planned {
                 strategy,
                 size: planned.size.0,
                 lower_bound: planned.bound.0,
+                ignores_limited_memories,
             },
             Err(error) => StrategyResult::Failed {
                 strategy,
@@ -48,6 +51,8 @@ pub(super) fn document(
         steps: timeline.steps.clone(),
         live_bytes: timeline.live_bytes().iter().map(|bytes| bytes.0).collect(),
         peak: timeline.peak().map(|(step, ..)| step.0 as usize),
+        inputs: planned.inputs.clone(),
+        outputs: planned.outputs.clone(),
         tensors: planned.tensors.iter().map(tensor).collect(),
         strategies: strategies.collect(),
         on_chip,

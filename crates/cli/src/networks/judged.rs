@@ -77,6 +77,8 @@ pub(crate) fn document(name: &str, judged: &JudgedAllocations) -> Tensors {
             .map(|bytes| bytes.bound.0)
             .fold(0, u64::saturating_add),
         memories: memories.collect(),
+        inputs: Vec::new(),
+        outputs: Vec::new(),
         steps: at.iter().take(live_bytes.len()).map(step_name).collect(),
         peak: live_bytes.iter().position(|bytes| Some(bytes) == most),
         live_bytes,

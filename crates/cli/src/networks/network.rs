@@ -9,7 +9,7 @@ use tileheap_tensor::storage::{BuffersOnly, default_policy};
 use tileheap_tensor::{MemoryDesc, StorageChoice, StoragePolicy, choose};
 
 use super::document;
-use super::options::{Strategy, TensorOptions, all_strategies, on_chip};
+use super::options::{Strategy, TensorOptions, all_strategies, is_pool, on_chip};
 use super::plan::{Planned, Row, of_graph, of_records};
 use crate::documents::{OnChip, Tensors};
 use crate::error::{Error, Result};
@@ -62,7 +62,24 @@ impl Network {
         options: &TensorOptions,
         strategy: Strategy,
     ) -> tileheap_tensor::Result<Planned> {
-        self.plan_in(&self.memories, options, strategy)
+        let mut planned = self.plan_in(&self.memories, options, strategy)?;
+        if let Some(profile) = &options.profile {
+            planned.notes.push(match self.choice {
+                Some(_) => format!(
+                    "memory tile is the tile heap of `{profile}`, whose contents are lost after the batch or submit: inputs and outputs of the graph are in ordinary memory"
+                ),
+                None => format!(
+                    "memory tile is the tile heap of `{profile}`, whose contents are lost after the batch or submit: records do not say which tensors have to outlive it"
+                ),
+            });
+        }
+        Ok(planned)
+    }
+
+    /// Returns true if a strategy places only tensors that need it in a limited memory, and all others in the next.
+    pub(crate) fn ignores_limited_memories(&self, strategy: Strategy) -> bool {
+        let is_limited = self.memories.iter().any(|memory| memory.capacity.is_some());
+        self.memories.len() > 1 && is_limited && is_pool(strategy)
     }
 
     fn plan_in(
@@ -116,6 +133,7 @@ impl Network {
             self.policy.name(),
             &planned,
             &self.compare(options),
+            &|strategy| self.ignores_limited_memories(strategy),
             on_chip,
         ))
     }

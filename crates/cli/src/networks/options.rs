@@ -11,7 +11,9 @@ use tileheap_tensor::graph::ShapeBound;
 use tileheap_tensor::layout::{ImageLimits, OversizePolicy};
 use tileheap_tensor::plan::{CarryRule, Offsets, StorageIds};
 use tileheap_tensor::storage::POLICIES;
-use tileheap_tensor::{MemoryDesc, PlacementStrategy, StorageOptions, StoragePolicy, TensorPlanOptions};
+use tileheap_tensor::{
+    Graph, MemoryDesc, PlacementStrategy, StorageOptions, StoragePolicy, TensorId, TensorPlanOptions,
+};
 
 use crate::error::{Error, Result};
 use crate::values::{named, parse_bytes};
@@ -22,7 +24,8 @@ pub(crate) struct TensorOptions {
     /// The strategy that places tensors
     #[arg(long, default_value = "auto", value_name = "NAME", value_parser = strategies())]
     pub(crate) strategy: Strategy,
-    /// The policy that chooses between images and buffers [default: `given` if a file has texture scopes, else `balanced`]
+    /// The policy that chooses the layouts of tensors: images or buffers, and whether channels are packed by 4 for kernels that read vectors
+    /// [default: `given` if a file has texture scopes, else `balanced`]
     #[arg(long, value_name = "NAME", value_parser = policies())]
     pub(crate) policy: Option<&'static dyn StoragePolicy>,
     /// Memories in order of preference: sram=1MiB,dram
@@ -31,6 +34,10 @@ pub(crate) struct TensorOptions {
     /// Keep as much traffic as possible in on-chip memory of this size, the rest elsewhere; also show the traffic kept by other sizes
     #[arg(long, value_name = "SIZE", conflicts_with = "memory", value_parser = parse_bytes)]
     pub(crate) on_chip: Option<Bytes>,
+    /// Keep as much traffic as possible in the tile heap of a device, graph inputs and outputs in ordinary memory: a name (see `tileheap profile --help`) or
+    /// a profile as JSON
+    #[arg(long, value_name = "NAME|FILE", conflicts_with_all = ["memory", "on_chip"])]
+    pub(crate) profile: Option<String>,
     /// Never reuse an operand's memory for the output of the same operator
     #[arg(long)]
     pub(crate) no_in_place: bool,
@@ -73,11 +80,12 @@ impl Default for TensorOptions {
 }
 
 impl TensorOptions {
-    /// Returns the memories that `--on-chip` or `--memory` specifies; empty for a single memory without a limit.
+    /// Returns the memories that `--on-chip`, `--profile` or `--memory` specifies; empty for a single memory without a limit.
     pub(super) fn memories(&self) -> Result<Vec<MemoryDesc>> {
-        match self.on_chip {
-            Some(capacity) => Ok(on_chip(capacity)),
-            None => self.memory.iter().map(|form| memory(form)).collect(),
+        match (self.on_chip, &self.profile) {
+            (Some(capacity), _) => Ok(on_chip(capacity)),
+            (None, Some(profile)) => tile_and_ordinary_memory(profile),
+            (None, None) => self.memory.iter().map(|form| memory(form)).collect(),
         }
     }
 
@@ -108,6 +116,10 @@ impl TensorOptions {
             plan_outputs: is_planned("outputs"),
             carry: self.carry,
             unroll_limit: self.unroll_limit,
+            memory_of: match self.profile {
+                Some(_) => Some(&memory_of_inputs_and_outputs),
+                None => None,
+            },
             ..TensorPlanOptions::default()
         }
     }
@@ -117,8 +129,30 @@ impl TensorOptions {
 pub(super) fn on_chip(capacity: Bytes) -> Vec<MemoryDesc> {
     vec![
         MemoryDesc::limited("on-chip", capacity),
-        MemoryDesc::new("memory"),
+        MemoryDesc::new(ORDINARY_MEMORY),
     ]
+}
+
+/// The name of ordinary memory after on-chip memory.
+const ORDINARY_MEMORY: &str = "memory";
+
+/// Returns the tile heap of a device profile, followed by a memory without a limit.
+fn tile_and_ordinary_memory(name_or_file: &str) -> Result<Vec<MemoryDesc>> {
+    let profile = crate::frames::profile::read(name_or_file)?;
+    let tile = profile
+        .tile
+        .ok_or_else(|| Error::usage(format!("--profile {name_or_file}: the device has no tile heap")))?;
+    let tile = MemoryDesc {
+        alignment: tile.block.bytes,
+        ..MemoryDesc::limited("tile", tile.size)
+    };
+    Ok(vec![tile, MemoryDesc::new(ORDINARY_MEMORY)])
+}
+
+/// Pins the inputs and outputs of a graph to ordinary memory: contents of the tile heap are lost when the batch or submit ends.
+fn memory_of_inputs_and_outputs(graph: &Graph, id: TensorId) -> Option<String> {
+    let is_kept = graph.inputs().contains(&id) || graph.outputs().contains(&id);
+    is_kept.then(|| ORDINARY_MEMORY.to_owned())
 }
 
 /// Parses `sram=1048576`, or only a name for an unlimited memory.

@@ -10,7 +10,8 @@ use tileheap_tensor::plan::placement::{PlacedRegions, SpaceItem, place};
 use tileheap_tensor::plan::timeline::Timeline;
 use tileheap_tensor::plan::{Backing, MemoryPlan, Region};
 use tileheap_tensor::{
-    MemoryDesc, Result, StorageChoice, TensorPlan, TensorPlanOptions, TensorRequirements, check, plan,
+    MemoryDesc, Result, StorageChoice, TensorId, TensorPlan, TensorPlanOptions, TensorRequirements, check,
+    plan,
 };
 
 use super::options::Strategy;
@@ -23,6 +24,9 @@ pub(crate) struct Planned {
     pub(crate) bound: Bytes,
     pub(crate) memories: Vec<MemoryPlan>,
     pub(crate) tensors: Vec<Row>,
+    /// The names of the graph's inputs and outputs; empty for records.
+    pub(crate) inputs: Vec<String>,
+    pub(crate) outputs: Vec<String>,
     pub(crate) timeline: Timeline,
     pub(crate) flows: Vec<Flow>,
     pub(crate) notes: Vec<String>,
@@ -80,6 +84,8 @@ pub(super) fn of_records(
         size: memories.iter().map(|memory| memory.size).sum(),
         bound: memories.iter().map(|memory| memory.lower_bound).sum(),
         tensors: rows.collect(),
+        inputs: Vec::new(),
+        outputs: Vec::new(),
         memories,
         timeline,
         flows,
@@ -141,10 +147,13 @@ pub(super) fn of_graph(
     for copy in &plan.copies {
         let name = |id| &choice.graph.tensor(id).name;
         let node = &choice.graph.node(copy.node).name;
+        let to = match copy.from == copy.to {
+            true => "the caller's memory".to_owned(),
+            false => format!("`{}`", name(copy.to)),
+        };
         notes.push(format!(
-            "`{node}`: `{}` is copied to `{}`, {}: {}",
+            "`{node}`: `{}` is copied to {to}, {}: {}",
             name(copy.from),
-            name(copy.to),
             copy.time,
             copy.reason
         ));
@@ -212,10 +221,17 @@ pub(super) fn of_graph(
         _ => format!("{count} tensors in buffers: {reason}"),
     });
     let flows = flows(&plan.allocations, &plan.memories)?;
+    let names = |ids: &[TensorId]| {
+        ids.iter()
+            .map(|&id| choice.graph.tensor(id).name.clone())
+            .collect()
+    };
     Ok(Planned {
         size: plan.size(),
         bound: plan.lower_bound(),
         tensors: rows.collect(),
+        inputs: names(choice.graph.inputs()),
+        outputs: names(choice.graph.outputs()),
         timeline: Timeline::of_plan(&choice.graph, &plan),
         flows,
         memories: plan.memories,

@@ -137,7 +137,11 @@ fn verdict(plan: &Tensors) -> Verdict {
     let sentence = if apart == 0 {
         "This network has no tensors to place.".to_owned()
     } else if size == bound {
-        format!("{} → {}: no plan needs less.", amount(apart), amount(size))
+        let same = match plan.memories.len() {
+            0 | 1 => "",
+            _ => " with these tensors in each memory",
+        };
+        format!("{} → {}: no plan{same} needs less.", amount(apart), amount(size))
     } else {
         format!(
             "{} → {}: {} times the lower bound.",
@@ -343,6 +347,9 @@ fn table_of_pools(panels: &[Panel], pools: &[Vec<Pool>], all: &[Tensor]) -> Tabl
     )
 }
 
+/// The note of a strategy that places no tensors in limited memories unless they have to be there.
+pub(crate) const IGNORES_LIMITED_MEMORIES: &str = "does not use limited memories";
+
 /// The table of strategies, in ascending order of bytes; those that failed come last.
 fn strategies(plan: &Tensors) -> Table {
     let mut compared: Vec<&StrategyResult> = plan.strategies.iter().collect();
@@ -351,22 +358,36 @@ fn strategies(plan: &Tensors) -> Table {
         StrategyResult::Failed { .. } => u64::MAX,
     });
     let rows = compared.iter().map(|compared| {
-        let [size, ratio, note] = match compared {
+        let [size, bound, ratio, note] = match compared {
             StrategyResult::Planned {
-                size, lower_bound, ..
+                size,
+                lower_bound,
+                ignores_limited_memories,
+                ..
             } => {
                 let ratio = Cell::Number(thousandths(*size, *lower_bound), ratio(*size, *lower_bound));
-                [Cell::bytes(*size), ratio, Cell::word("")]
+                let note = if *ignores_limited_memories {
+                    IGNORES_LIMITED_MEMORIES
+                } else {
+                    ""
+                };
+                [
+                    Cell::bytes(*size),
+                    Cell::bytes(*lower_bound),
+                    ratio,
+                    Cell::word(note),
+                ]
             }
             StrategyResult::Failed { error, .. } => {
-                [Cell::word(""), Cell::word(""), Cell::word(error.as_str())]
+                let empty = || Cell::word("");
+                [empty(), empty(), empty(), Cell::word(error.as_str())]
             }
         };
-        vec![Cell::word(compared.strategy()), size, ratio, note]
+        vec![Cell::word(compared.strategy()), size, bound, ratio, note]
     });
     Table {
         title: "Bytes by strategy".to_owned(),
-        columns: &["strategy", "bytes", "ratio to lower bound", "note"],
+        columns: &["strategy", "bytes", "lower bound", "ratio", "note"],
         rows: rows.collect(),
         chosen: compared
             .iter()
