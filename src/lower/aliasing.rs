@@ -16,17 +16,17 @@ use tileheap_units::CompactSort;
 use super::access_use::{AccessUse, is_resolved};
 use super::error::LowerError;
 use super::names::FrameNames;
-use super::situation::DeviceQueues;
+use super::situation::{DeviceQueues, Parity};
 use super::state::AddressSpace;
 use super::tables::{DeviceQueueIndex, OptionalIndex};
 use crate::Checked;
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
 use crate::names;
-use crate::plan::{MemoryKind, Placement, Plan, WindowRule};
+use crate::plan::{Ladder, MemoryKind, Placement, Plan, ResourcePlan, WindowRule};
 use crate::profile::Features;
 use crate::units::{Bytes, Run};
 
-/// A placement, with the first pass that uses it.
+/// A placement, with the first pass that uses its resource. Each placement is an image or a buffer of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
@@ -40,8 +40,8 @@ pub struct AliasingRow {
     pub memory: MemoryKind,
     /// The memory object, a row of [`Plan::objects`].
     pub object: u32,
-    /// A first pass that uses the resource: no earlier use is ordered before it. Each first pass has its own row; there are several only if queues begin to
-    /// use the resource independently of each other.
+    /// A first pass that uses the resource: no earlier use is ordered before it. A placement has a row for each first pass; there are several only if queues
+    /// begin to use the resource independently of each other.
     pub first_pass: PassId,
     /// `memoryOffset` in the object.
     pub offset: Bytes,
@@ -49,7 +49,8 @@ pub struct AliasingRow {
     pub size: Bytes,
     /// Previous users to wait for, including the resource itself in the previous frame: a run of [`Aliasing::previous`].
     pub previous: Run,
-    /// True unless the resource is a history. (A history's contents are undefined only in the first frame.)
+    /// True unless the resource is a history. (A history's contents are undefined until they are first written: clear each of its placements once, or do not
+    /// read the previous version in the first frame.)
     pub discards: bool,
 }
 
@@ -79,8 +80,12 @@ pub struct PreviousUser {
 #[serde(deny_unknown_fields)]
 pub struct Aliasing {
     /// Placements in memory of the plan, by first pass.
+    ///
+    /// A history whose previous version is read has two placements with the same first pass. The current version is in the first of
+    /// [`ResourcePlan::placements`](crate::plan::ResourcePlan::placements) in even frames, and in the second in odd frames; the previous version is in the
+    /// other one. The first frame is frame 0. See [`Aliasing::parity_of`].
     pub placements: Vec<AliasingRow>,
-    /// Previous users; each placement has a run of them.
+    /// Previous users; each row of `placements` has a run of them.
     pub previous: Vec<PreviousUser>,
     /// Per pass of the frame, the tile memory object to bind, a row of [`Plan::objects`]; `NONE` if nothing is bound.
     pub tile_memory: Vec<OptionalIndex>,
@@ -112,9 +117,9 @@ const _: () = assert!(size_of::<PreviousUser>() == 32);
 /// ```
 ///
 /// # Errors
-/// If the number of device queues does not match the number of declared queues. If the plan was made only for comparison, or needs more than
-/// aliasing: an image in each of several memory objects ([`Ladder::Off`](crate::plan::Ladder::Off) avoids it), stores (plan without
-/// [`split`](crate::plan::PlanOptions::split)), or an image that several queues begin to use at the same time.
+/// If the number of device queues does not match the number of declared queues. If the plan was made only for comparison. If its options permit more than
+/// aliasing, whether the plan uses it or not: an image in each of several memory objects (plan with [`Ladder::Off`]), or stores (plan without
+/// [`split`](crate::plan::PlanOptions::split)). If parts of an image are first used on several queues at the same time.
 pub fn aliasing(plan: &Checked<Plan>, queues: &DeviceQueues) -> Result<Aliasing, LowerError> {
     queues.check(&plan.frame)?;
     check(plan, queues)?;
@@ -148,24 +153,22 @@ pub fn aliasing(plan: &Checked<Plan>, queues: &DeviceQueues) -> Result<Aliasing,
     Ok(aliasing)
 }
 
-/// Returns an error if a plan needs more than aliasing, or was made only for comparison.
+/// Returns an error if a plan permits or needs more than aliasing, or was made only for comparison.
 fn check(plan: &Plan, queues: &DeviceQueues) -> Result<(), LowerError> {
     let more = |why| {
         let frame = plan.frame.name().to_owned();
         Err(LowerError::NotOnlyAliasing { frame, why })
     };
-    let is_ladder = |run: Run| {
-        let rows = run.of(&plan.placements);
+    let is_ladder = |resource: &ResourcePlan| {
+        let rows = resource.placements.of(&plan.placements);
         rows.len() > 1 && rows[0].memory == MemoryKind::Tile
     };
-    if plan
-        .resources
-        .iter()
-        .any(|resource| is_ladder(resource.placements))
-    {
-        return more(
-            "it binds several tile memory objects that hold the same image: plan with `Ladder::Off`",
-        );
+    // The options decide even if the plan has neither: at another size, or on another device, the same options may give a plan with ladders or stores.
+    if plan.options.ladder != Ladder::Off || plan.resources.iter().any(is_ladder) {
+        return more("it may have an image in several tile memory objects: plan with `Ladder::Off`");
+    }
+    if plan.options.split || plan.stores().next().is_some() {
+        return more("it may split lifetimes by stores: plan without `PlanOptions::split`");
     }
     if plan.options.windows == WindowRule::WholeFrame {
         let frame = plan.frame.name().to_owned();
@@ -179,9 +182,6 @@ fn check(plan: &Plan, queues: &DeviceQueues) -> Result<(), LowerError> {
     };
     if frame.resource_ids().any(|id| is_split(&id)) {
         return more("parts of an image are first used on several queues at the same time");
-    }
-    if plan.stores().next().is_some() {
-        return more("it splits lifetimes by stores: plan without `split`");
     }
     if frame
         .passes()
@@ -354,6 +354,16 @@ impl Aliasing {
         })
     }
 
+    /// The frames in which a row's placement has the current version of its history; in the others, it has the previous version. `None` unless the resource has
+    /// two placements. O(placements).
+    pub fn parity_of(&self, row: &AliasingRow) -> Option<Parity> {
+        let is_other =
+            |other: &&AliasingRow| other.resource == row.resource && other.placement != row.placement;
+        let other = self.placements.iter().find(is_other)?;
+        let is_first = row.placement < other.placement;
+        Some(if is_first { Parity::Even } else { Parity::Odd })
+    }
+
     /// The rows as text: one line for each placement, for each of its previous users, and for each pass that binds tile memory.
     pub fn text(&self, frame: &Frame) -> String {
         let mut text = String::new();
@@ -361,9 +371,14 @@ impl Aliasing {
             let name = &frame.resource(row.resource).name;
             let pass = &frame.pass(row.first_pass).name;
             let (object, offset, size) = (row.object, row.offset.0, row.size);
-            let contents = if row.discards { "undefined" } else { "kept" };
+            let contents = match self.parity_of(row) {
+                _ if row.discards => "contents undefined",
+                None => "contents kept",
+                Some(Parity::Even) => "current in even frames, contents kept",
+                Some(Parity::Odd) => "current in odd frames, contents kept",
+            };
             text += &format!(
-                "`{name}` in object {object} at {offset} ({size}), contents {contents} before pass `{pass}`\n"
+                "`{name}` in object {object} at {offset} ({size}), {contents} before pass `{pass}`\n"
             );
             for user in row.previous.of(&self.previous) {
                 let name = &frame.resource(user.resource).name;

@@ -32,12 +32,12 @@ pub enum LowerError {
         /// Name of the frame.
         frame: String,
     },
-    /// The plan needs more than barriers between resources that share bytes, so it cannot be lowered for aliasing only.
-    #[error("the plan of frame `{frame}` needs more than aliasing: {why}")]
+    /// The plan needs more than barriers between resources that share bytes, or its options permit more, so it cannot be lowered for aliasing only.
+    #[error("the plan of frame `{frame}` cannot be used for aliasing only: {why}")]
     NotOnlyAliasing {
         /// Name of the frame.
         frame: String,
-        /// The need beyond aliasing, and how to plan without it.
+        /// The feature beyond aliasing that the plan needs or permits, and how to plan without it.
         why: &'static str,
     },
     /// A render pass cannot be recorded on the device.

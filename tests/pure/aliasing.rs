@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ash::vk;
 use tileheap::Checked;
+use tileheap::frame::tables::HistoryVersion;
 use tileheap::frame::{PassId, Persistence, ResourceId};
-use tileheap::lower::tables::OptionalIndex;
 use tileheap::lower::tables::commands::BarrierCause;
-use tileheap::lower::{Aliasing, DeviceQueues, LowerError, LoweringDesc, aliasing, lower};
-use tileheap::plan::{Ladder, MemoryKind, Plan, PlanOptions, WindowRule, plan};
+use tileheap::lower::tables::{ImageOrBuffer, OptionalIndex};
+use tileheap::lower::{Aliasing, DeviceQueues, LowerError, LoweringDesc, Parity, aliasing, lower};
+use tileheap::plan::{Ladder, MemoryKind, Plan, PlanOptions, ResidencyStrategy, WindowRule, plan};
 
 use crate::planned::planned;
 
@@ -158,31 +159,80 @@ fn what_lowered_tables_wait_for_is_listed() {
 }
 
 #[test]
-fn plans_that_need_more_than_aliasing_are_refused() {
+fn a_history_has_a_placement_for_each_parity() {
+    let mut found = 0;
+    for seed in 0..100 {
+        let Some(plan) = without_more(seed) else { continue };
+        let queues = DeviceQueues::single_queue(&plan.frame);
+        let aliasing = aliasing(&plan, &queues).unwrap();
+        let mut situation = LoweringDesc::first(queues);
+        for parity in Parity::BOTH {
+            let tables = lower(&plan, &situation).unwrap();
+            for row in &aliasing.placements {
+                let is_pair = plan.resources[row.resource.index()].placements.len() == 2;
+                assert_eq!(aliasing.parity_of(row).is_some(), is_pair, "seed {seed}: {row:?}");
+            }
+            for access in &tables.accesses {
+                let binding = match access.object.get() {
+                    ImageOrBuffer::Image(row) => tables.images[row as usize].binding,
+                    ImageOrBuffer::Buffer(row) => tables.buffers[row as usize].binding,
+                };
+                let mut rows = aliasing.placements.iter();
+                let Some(row) = rows.find(|row| {
+                    let place = (binding.memory.get(), binding.offset);
+                    row.resource == access.resource && place == (Some(row.object), row.offset)
+                }) else {
+                    continue; // External.
+                };
+                if let Some(current) = aliasing.parity_of(row) {
+                    let is_current = access.version == HistoryVersion::Current;
+                    assert_eq!(current == parity, is_current, "seed {seed}: {row:?}");
+                    found += 1;
+                }
+            }
+            situation = situation.after(&tables);
+        }
+        let text = aliasing.text(&plan.frame);
+        let pairs = aliasing
+            .placements
+            .iter()
+            .filter(|row| aliasing.parity_of(row) == Some(Parity::Odd));
+        assert_eq!(text.matches("current in odd frames").count(), pairs.count());
+    }
+    assert!(found > 50, "{found}");
+}
+
+#[test]
+fn plans_whose_options_permit_more_than_aliasing_are_refused() {
     let refused =
         |plan: &Checked<Plan>| aliasing(plan, &DeviceQueues::single_queue(&plan.frame)).unwrap_err();
-    let mut reasons = BTreeSet::new();
-    for seed in 0..60 {
-        let plan = planned(seed);
-        let ladder = plan.resources.iter().any(|resource| {
-            let rows = resource.placements.of(&plan.placements);
-            rows.len() > 1 && rows[0].memory == MemoryKind::Tile
-        });
-        if ladder || plan.stores().next().is_some() {
+    let of = (0..60).find_map(without_more).unwrap();
+    let ladders = [Ladder::Auto, Ladder::Always].map(|ladder| PlanOptions { ladder, ..of.options });
+    let split = PlanOptions {
+        split: true,
+        ..of.options
+    };
+    let strategies = [ResidencyStrategy::Optimal, ResidencyStrategy::Off];
+    for (options, advice) in ladders
+        .map(|options| (options, "plan with `Ladder::Off`"))
+        .into_iter()
+        .chain([(split, "plan without `PlanOptions::split`")])
+    {
+        for strategy in strategies {
+            let options = PlanOptions { strategy, ..options };
+            let plan = plan(&of.input, &of.input_requirements, &of.profile, &options).unwrap();
             let error = refused(&plan);
             assert!(matches!(error, LowerError::NotOnlyAliasing { .. }), "{error}");
-            reasons.insert(error.to_string().contains("Ladder::Off"));
+            assert!(error.to_string().contains(advice), "{error}");
         }
     }
-    assert!(reasons.contains(&true), "no plan has a ladder");
-    let plan = (0..60).find_map(without_more).unwrap();
-    let bound = aliasing(&plan, &DeviceQueues::single_queue(&plan.frame))
+    let bound = aliasing(&of, &DeviceQueues::single_queue(&of.frame))
         .unwrap()
         .tile_memory;
-    assert_eq!(bound.len(), plan.frame.passes().len());
+    assert_eq!(bound.len(), of.frame.passes().len());
     assert!(
         bound
             .iter()
-            .all(|one: &OptionalIndex| one.get().is_none_or(|row| (row as usize) < plan.objects.len()))
+            .all(|one: &OptionalIndex| one.get().is_none_or(|row| (row as usize) < of.objects.len()))
     );
 }
