@@ -8,7 +8,7 @@ use crate::format;
 
 /// Width and height in texels of a level as seen through a view: in blocks if the view shows compressed blocks as texels ("Image Views",
 /// `VK_IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT`).
-pub(super) fn viewed_extent(desc: &ImageDesc, extent: vk::Extent3D, access: &Access) -> vk::Extent2D {
+pub(crate) fn viewed_extent(desc: &ImageDesc, extent: vk::Extent3D, access: &Access) -> vk::Extent2D {
     let blocks = |view| {
         let (own, view) = (format::info(desc.format)?, format::info(view)?);
         (own.is_compressed() && !view.is_compressed()).then_some([own.block.width, own.block.height])

@@ -334,7 +334,7 @@ impl PassBuilder<'_> {
         self.change(|pass| pass.subpasses = subpass.saturating_add(1))
     }
 
-    /// Restricts rendering to an area; by default, the area that all attachments cover.
+    /// Restricts rendering to an area; by default, the smallest width and the smallest height of all attachments, or the base extent if there are none.
     pub fn area(self, area: vk::Rect2D) -> Self {
         self.change(|pass| pass.render_area = Some(area))
     }

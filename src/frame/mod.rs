@@ -50,7 +50,7 @@ pub mod external {
 pub use access::{ClearValue, LoadOp};
 #[cfg(any(feature = "arrange", feature = "runtime"))]
 pub(crate) use area::union;
-pub(crate) use area::{intersection, viewport};
+pub(crate) use area::{intersection, viewed_extent, viewport};
 pub use builder::{FrameBuilder, PassBuilder};
 #[cfg(feature = "runtime")]
 pub(crate) use built_description::BuiltDescription;

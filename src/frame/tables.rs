@@ -126,7 +126,7 @@ pub struct Pass {
     pub tile_shading: bool,
     /// The pass's accesses, in declaration order.
     pub accesses: Run,
-    /// The declared render area; `None` for the area that all attachments cover.
+    /// The declared render area; `None` for the area that all attachments cover: the smallest width and the smallest height.
     pub render_area: Option<vk::Rect2D>,
     /// Number of subpasses of a render pass; 1 for passes of other kinds.
     pub subpasses: u32,

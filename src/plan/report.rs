@@ -10,7 +10,7 @@ use tileheap_units::CompactSort;
 
 use self::row::{MAX_PASS_LENGTH, Row};
 use self::table::{Column, Table, WIDTH, counted, write_wrapped};
-use super::words::{printable, quoted};
+use super::words::{pass_kind_name, printable, quoted};
 use super::{Ladder, MemoryKind, PlacementReason, Plan, WindowRule};
 use crate::execute::ResourceOrigin;
 use crate::frame::{PassId, ResourceId};
@@ -186,6 +186,7 @@ impl Plan {
         let mut columns = vec![
             Column::right("#"),
             Column::left("pass", MAX_NAME_LENGTH),
+            Column::left("kind", 8),
             Column::left("queue, batch, command buffer", 40),
         ];
         if tile {
@@ -196,6 +197,7 @@ impl Plan {
             let mut cells = vec![
                 id.index().to_string(),
                 printable(&self.frame.pass(id).name),
+                pass_kind_name(self.frame.pass(id).kind).to_owned(),
                 self.place_in_words(id),
             ];
             if tile {
@@ -207,7 +209,7 @@ impl Plan {
                     planned.live_tile.to_string(),
                 ]);
             }
-            table.row(cells, String::new());
+            table.row(cells, self.default_area_in_words(id).unwrap_or_default());
         }
         table.write(f)
     }
@@ -250,7 +252,7 @@ impl Plan {
             let (reserved, runs) = (totals.reserved_bytes, totals.reserved_bytes_by_runs);
             let (summed, live) = ("bound tile memory, summed over passes", totals.live_bytes);
             row(summed, reserved, live, "of live bytes");
-            row("… without ladders (one object)", runs, live, "of live bytes");
+            row("… without ladders", runs, live, "of live bytes");
         }
         let (arena, peak) = (totals.arena_bytes, totals.arena_peak_live);
         let apart = totals.arena_bytes_without_aliasing;

@@ -131,7 +131,7 @@ plan_ids! {
 pub struct Placement {
     /// The resource that is placed here.
     pub resource: ResourceId,
-    /// Kind of memory.
+    /// Kind of memory; [`MemoryKind::Dedicated`] for external resources.
     pub memory: MemoryKind,
     /// The memory object; `None` for external resources, whose memory is the caller's.
     pub object: Option<ObjectId>,

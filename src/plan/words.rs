@@ -3,8 +3,8 @@
 use ash::vk;
 
 use super::{Ladder, OffChipReason, PlacementReason, Plan, ResidencyStrategy, WindowRule};
-use crate::frame::tables::ResourceKind;
-use crate::frame::{AccessKind, PassId, ResourceId};
+use crate::frame::tables::{PassKind, ResourceKind};
+use crate::frame::{AccessKind, PassId, ResourceId, viewed_extent};
 use crate::measure::DedicatedRequirement;
 use crate::names;
 use crate::units::Run;
@@ -218,10 +218,10 @@ impl Plan {
             OffChipReason::TooLarge { size, heap }
                 if self.profile.tile.is_some_and(|tile| heap < tile.size) =>
             {
-                format!("its size of {size:#} exceeds the plan option's limit of {heap:#} for tile memory")
+                format!("its size of {size} in tile memory exceeds the plan option's limit of {heap}")
             }
             OffChipReason::TooLarge { size, heap } => format!(
-                "its size of {size:#} exceeds the heap of {heap:#}: it would fit with {} % fewer bytes (a smaller format or extent)",
+                "its size of {size} in tile memory exceeds the heap of {heap}: it would fit with {} % fewer bytes (a smaller format or extent)",
                 percent_up(size.0.saturating_sub(heap.0), size.0)
             ),
             OffChipReason::CostExceedsSavings {
@@ -236,6 +236,37 @@ impl Plan {
                 self.conflicts_text(conflicts)
             ),
         }
+    }
+
+    /// The area that a render pass renders to if it is a part of the largest attachment although the pass declares no area; `None` otherwise.
+    pub(super) fn default_area_in_words(&self, pass: PassId) -> Option<String> {
+        let (frame, planned) = (&self.frame, self.frame.pass(pass));
+        if planned.kind != PassKind::Render || planned.render_area.is_some() {
+            return None;
+        }
+        let extents = frame.accesses_of(pass).iter().filter_map(|access| {
+            let resource = frame.resource(access.resource);
+            let is_attached = access.kind.is_attachment() || access.kind == AccessKind::InputAttachment;
+            match &resource.kind {
+                ResourceKind::Image { desc, extent, .. } if is_attached => {
+                    Some((viewed_extent(desc, *extent, access), resource))
+                }
+                _ => None,
+            }
+        });
+        let texels = |extent: &vk::Extent2D| u64::from(extent.width) * u64::from(extent.height);
+        let (largest, resource) = extents.reduce(|a, b| if texels(&b.0) > texels(&a.0) { b } else { a })?;
+        let area = planned.area.extent;
+        (largest != area).then(|| {
+            format!(
+                "renders {} x {} of the {} x {} of {}: no area is declared, and all attachments cover this part",
+                area.width,
+                area.height,
+                largest.width,
+                largest.height,
+                quoted(&resource.name)
+            )
+        })
     }
 
     fn crossing_in_words(&self, last: PassId, next: PassId) -> String {
@@ -304,6 +335,15 @@ impl Plan {
 
     fn queue(&self, pass: PassId) -> String {
         printable(&self.frame.queues()[self.frame.queue_of(pass).index()].name)
+    }
+}
+
+/// The kind of a pass, as in frame documents.
+pub(super) const fn pass_kind_name(kind: PassKind) -> &'static str {
+    match kind {
+        PassKind::Render => "render",
+        PassKind::Compute => "compute",
+        PassKind::Transfer => "transfer",
     }
 }
 

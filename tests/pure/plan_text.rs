@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 use serde_json::Value;
 use tileheap::Checked;
+use tileheap::frame::{Frame, FrameBuilder, ImageDesc, LoadOp};
 use tileheap::measure::estimate;
 use tileheap::plan::{Ladder, MemoryKind, PlacementReason, Plan, PlanOptions, ResidencyStrategy, plan};
 use tileheap::profile::{DeviceProfile, PRESETS};
@@ -134,6 +135,73 @@ fn strips_of_an_image_are_said_once() {
         "{tables}"
     );
     assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
+}
+
+/// A frame with a pass whose attachments have different extents, and a compute pass.
+fn with_different_extents(area: Option<vk::Rect2D>) -> Frame {
+    let extent = |width, height| vk::Extent2D { width, height };
+    let mut frame = FrameBuilder::new("extents", extent(1280, 720));
+    let image = |extent| ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent);
+    let large = frame.image("large", image(extent(1280, 720)));
+    let small = frame.image("small", image(extent(320, 180)));
+    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let commands = frame.command_buffer(batch, "all");
+    let pass = frame.render_pass(commands, "draw").color(large, LoadOp::DontCare);
+    let pass = pass.color(small, LoadOp::DontCare);
+    if let Some(area) = area {
+        pass.area(area);
+    }
+    frame
+        .compute_pass(commands, "light")
+        .sampled(large)
+        .sampled(small);
+    frame.build().unwrap()
+}
+
+#[test]
+fn passes_have_their_kind_and_the_part_of_attachments_that_they_leave_out() {
+    let profile = DeviceProfile::preset("adreno-830").unwrap();
+    let text_of = |area| {
+        let frame = with_different_extents(area);
+        plan_with(&frame, &profile, &PlanOptions::default()).to_string()
+    };
+    let text = text_of(None);
+    let (_, passes) = text.split_once("Passes\n").unwrap();
+    for (name, kind) in [("draw", "render"), ("light", "compute")] {
+        let line = passes.lines().find(|line| line.contains(name)).unwrap();
+        assert!(line.contains(kind), "{text}");
+    }
+    let said = "renders 320 x 180 of the 1280 x 720 of `large`";
+    assert_eq!(text.matches("renders ").count(), 1, "{text}");
+    assert!(text.contains(said), "{text}");
+    let declared = vk::Extent2D {
+        width: 320,
+        height: 180,
+    };
+    assert!(!text_of(Some(declared.into())).contains("renders "));
+}
+
+/// Sizes that differ by less than a tenth of a MiB are given in bytes.
+#[test]
+fn a_resource_larger_than_the_heap_has_both_sizes_in_bytes() {
+    let frame = with_different_extents(None);
+    let large = frame.resource_ids().next().unwrap();
+    let adreno = DeviceProfile::preset("adreno-830").unwrap();
+    let size = estimate(&frame, &adreno).unwrap().resources[large.index()]
+        .tile
+        .unwrap()
+        .size;
+    let heap = Bytes(size.0 - adreno.tile.unwrap().block.bytes.get());
+    let plan = plan_with(
+        &frame,
+        &adreno.with_tile_heap_size(heap).unwrap(),
+        &PlanOptions::default(),
+    );
+    let reason = plan.reason_text(large);
+    let expected = format!("its size of {size} in tile memory exceeds the heap of {heap}");
+    assert!(reason.starts_with(&expected), "{reason}");
 }
 
 fn number(object: &str) -> usize {
