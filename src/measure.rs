@@ -104,8 +104,8 @@ const LARGEST_RESOURCE: Bytes = Bytes::mib(1 << 20);
 ///   images that are only attachments.
 ///
 /// # Errors
-/// [`tileheap_device::Error::ResourceTooLarge`] if an image is wider than `maxImageDimension2D`, or a resource larger than
-/// `maxMemoryAllocationSize` or 1 TiB.
+/// [`tileheap_device::Error::ResourceTooLarge`] if a resource is larger than `maxMemoryAllocationSize` or 1 TiB. Planning checks the other limits of the
+/// device, such as `maxImageDimension2D`.
 ///
 /// ```
 /// use ash::vk;
