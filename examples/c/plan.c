@@ -13,6 +13,14 @@ static void check(ThStatus status) { /* Ends the program with the message of a f
     exit(1);
 }
 
+static void check_destroyed(ThStatus status) { /* Destroy functions have no error object for a message. */
+    if (status >= 0) return;
+    fprintf(stderr, "error: cannot destroy an object: %s\n", status == TH_STATUS_ERROR_INVALID_HANDLE ? "its handle is invalid"
+                                                            : status == TH_STATUS_ERROR_IN_USE       ? "it is in use"
+                                                                                                     : "internal error");
+    exit(1);
+}
+
 #define NAME(text) {(text), TH_STRLEN}
 #define IMAGE(text, texels) {.structSize = sizeof(ThResourceDesc), .name = NAME(text), .format = (texels), .scale = {1, 1}}
 #define USE(image, how, load) {.structSize = sizeof(ThAccessDesc), .resource = (image), .kind = TH_ACCESS_KIND_##how, .loadOp = VK_ATTACHMENT_LOAD_OP_##load}
@@ -52,9 +60,10 @@ int main(int count, char **arguments) {
                    (unsigned long long)(row->offset + row->size));
         printf("%.*s\n", (int)reason.length, reason.data);
     }
-    check(thDestroyPlan(plan));
-    check(thDestroyRequirements(inputs.requirements));
-    check(thDestroyFrame(inputs.frame));
-    check(thDestroyProfile(inputs.profile));
-    return thDestroyError(error);
+    check_destroyed(thDestroyPlan(plan));
+    check_destroyed(thDestroyRequirements(inputs.requirements));
+    check_destroyed(thDestroyFrame(inputs.frame));
+    check_destroyed(thDestroyProfile(inputs.profile));
+    check_destroyed(thDestroyError(error));
+    return 0;
 }

@@ -60,7 +60,12 @@
 #define TH_ENUM(name, type) typedef type name; enum name
 #endif
 
-/** The result of a function: 0 or more for success, negative for an error. */
+/**
+ * The result of a function: 0 or more for success, negative for an error.
+ *
+ * The message of an error is in the `ThError` that the function was called with. Functions without such a parameter, such as most `thDestroy...`
+ * functions, do not change any message: only the status says why they failed.
+ */
 TH_ENUM(ThStatus, int32_t) {
     /** The function succeeded. */
     TH_STATUS_SUCCESS = 0,
@@ -83,7 +88,7 @@ TH_ENUM(ThStatus, int32_t) {
     TH_STATUS_ERROR_INVALID_ARGUMENT = -5,
     /** The description of a frame breaks a rule. */
     TH_STATUS_ERROR_INVALID_FRAME = -6,
-    /** A device profile contradicts itself, or a resource exceeds its limits. */
+    /** A device profile contradicts itself, or a resource is larger than the largest allocation that it permits. */
     TH_STATUS_ERROR_INVALID_PROFILE = -7,
     /** A string is not a document of the expected format. */
     TH_STATUS_ERROR_INVALID_DOCUMENT = -8,
@@ -436,7 +441,7 @@ TH_ENUM(ThPassFlag, uint32_t) {
     TH_PASS_FLAG_SECONDARY = (1 << 0),
     /** The pass uses tile shading (`VK_QCOM_tile_shading`). */
     TH_PASS_FLAG_TILE_SHADING = (1 << 1),
-    /** The pass renders to `renderArea`; without this flag, to the whole area that all attachments cover. */
+    /** The pass renders to `renderArea`; without this flag, to the whole area that all attachments cover. Required for a render pass without attachments. */
     TH_PASS_FLAG_RENDER_AREA = (1 << 2),
     /** The pass can run strip by strip; one more execution costs `repeatBytes`. */
     TH_PASS_FLAG_STRIPS = (1 << 3),
@@ -711,7 +716,7 @@ typedef struct ThAccessDesc {
 typedef struct ThPassDesc {
     /** `sizeof(ThPassDesc)`. */
     uint32_t structSize;
-    /** The kind of commands. */
+    /** The kind of commands. 0 is a render pass. */
     ThPassType passType;
     /** The name of the pass, unique in the frame. */
     struct ThStringView name;
@@ -719,7 +724,10 @@ typedef struct ThPassDesc {
     uint32_t flags;
     /** Permission to skip the pass in a frame. */
     ThSkippedOutputs skippedOutputs;
-    /** The area that the pass renders to, with `TH_PASS_FLAG_RENDER_AREA`. */
+    /**
+     * The area that the pass renders to, with `TH_PASS_FLAG_RENDER_AREA`. Without the flag, the area is from the origin to the smallest width and the
+     * smallest height of all attachments, input attachments included; the report of a plan names passes that thus leave out a part of an attachment.
+     */
     VkRect2D renderArea;
     /** The view mask of multiview; 0 without multiview. */
     uint32_t viewMask;
@@ -1117,7 +1125,8 @@ typedef struct ThPlanDesc {
 typedef struct ThPlannedResource {
     /**
      * The placements of the resource, a run of `ThPlanArrays::placements`: none if it is unused, two for a history resource whose previous version
-     * is read, one for each memory object if a tile resident has several.
+     * is read, one for each memory object if a tile resident has several. The first placement of such a history has its current version in even
+     * frames and its previous one in odd frames; the second has the other version.
      */
     struct ThRun placements;
 } ThPlannedResource;
@@ -1126,7 +1135,7 @@ typedef struct ThPlannedResource {
 typedef struct ThPlannedPlacement {
     /** The index of the resource. */
     uint32_t resource;
-    /** The kind of memory. */
+    /** The kind of memory; `TH_MEMORY_KIND_DEDICATED` also for external resources, whose memory is the caller's. */
     ThMemoryKind memory;
     /** The memory object, a row of `ThPlanArrays::objects`; `TH_NONE` for external resources. */
     uint32_t object;
@@ -2049,14 +2058,14 @@ typedef struct ThAliasingDesc {
     uint32_t queueCount;
     /** The device queue of each declared queue. */
     const struct ThFamilyQueue *queues;
-    /** The plan, made with `TH_LADDER_OFF` and without `TH_PLAN_FLAG_SPLIT`. */
+    /** The plan. It must have been made with `TH_LADDER_OFF`, which is not the default, and without `TH_PLAN_FLAG_SPLIT`. */
     ThPlan plan;
 } ThAliasingDesc;
 
 /** Previous users of bytes; see `thCreateAliasing`. */
 typedef struct ThAliasingT *ThAliasing;
 
-/** A placement, with the first pass that uses it. */
+/** A placement, with the first pass that uses its resource. Each placement is an image or a buffer of its own. */
 typedef struct ThAliasingRow {
     /** The resource that is placed. */
     uint32_t resource;
@@ -2070,8 +2079,8 @@ typedef struct ThAliasingRow {
     /** The memory object, a row of `ThPlanArrays::objects`. */
     uint32_t object;
     /**
-     * A first pass that uses the resource: no earlier use is ordered before it. Each first pass has its own row; there are several only if queues begin to
-     * use the resource independently of each other.
+     * A first pass that uses the resource: no earlier use is ordered before it. A placement has a row for each first pass; there are several only if queues
+     * begin to use the resource independently of each other.
      */
     uint32_t firstPass;
     /** `memoryOffset` in the object. */
@@ -2080,7 +2089,10 @@ typedef struct ThAliasingRow {
     VkDeviceSize size;
     /** Previous users to wait for, including the resource itself in the previous frame: a run of `ThAliasingArrays::previous`. */
     struct ThRun previous;
-    /** True unless the resource is a history. (A history's contents are undefined only in the first frame.) */
+    /**
+     * True unless the resource is a history. (A history's contents are undefined until they are first written: clear each of its placements once, or do not
+     * read the previous version in the first frame.)
+     */
     bool discards;
 } ThAliasingRow;
 
@@ -2106,7 +2118,13 @@ typedef struct ThAliasingArrays {
     uint32_t structSize;
     /** The number of elements of `placements`. */
     uint32_t placementCount;
-    /** The plan's placements in memory, in the order of their first passes. */
+    /**
+     * The plan's placements in memory, in the order of their first passes. Create an image or a buffer for each placement.
+     *
+     * A history whose previous version is read has two placements, with the same first pass. The current version is in the first of
+     * `ThPlannedResource::placements` in even frames, and in the second in odd frames; the previous version is in the other one. The first frame is
+     * frame 0.
+     */
     const struct ThAliasingRow *placements;
     /** The number of elements of `previous`. */
     uint32_t previousCount;
@@ -2845,7 +2863,8 @@ ThStatus thCreateRequirements(ThFrame frame,
 /**
  * Creates requirements by estimating them from the profile, if no driver can be queried.
  *
- * Fails with `TH_STATUS_ERROR_INVALID_PROFILE` if a resource exceeds a limit of the profile.
+ * Fails with `TH_STATUS_ERROR_INVALID_PROFILE` if a resource is larger than the profile's `maxMemoryAllocationSize`, or 1 TiB. The profile's other limits,
+ * such as `maxImageDimension2D`, are checked by `thCreatePlan`.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -3158,7 +3177,8 @@ ThStatus thGetStoreShaders(ThStoreShader shader,
 /**
  * Lists the previous users of each placement's bytes, and the tile memory to bind in each pass, without layouts or barriers.
  *
- * Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the plan needs more than aliasing, or the number of queues differs from the number that the frame declares.
+ * Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the options of the plan permit more than aliasing, if parts of an image are first used on several queues at
+ * the same time, or if the number of queues differs from the number that the frame declares.
  *
  * Thread safety: may be called by several threads at once.
  */

@@ -37,7 +37,7 @@ pub struct AliasingDesc {
     pub queue_count: u32,
     /// The device queue of each declared queue.
     pub queues: *const FamilyQueue,
-    /// The plan, made with `TH_LADDER_OFF` and without `TH_PLAN_FLAG_SPLIT`.
+    /// The plan. It must have been made with `TH_LADDER_OFF`, which is not the default, and without `TH_PLAN_FLAG_SPLIT`.
     pub plan: PlanHandle,
 }
 
@@ -49,7 +49,11 @@ pub struct AliasingArrays {
     pub struct_size: u32,
     /// The number of elements of `placements`.
     pub placement_count: u32,
-    /// The plan's placements in memory, in the order of their first passes.
+    /// The plan's placements in memory, in the order of their first passes. Create an image or a buffer for each placement.
+    ///
+    /// A history whose previous version is read has two placements, with the same first pass. The current version is in the first of
+    /// `ThPlannedResource::placements` in even frames, and in the second in odd frames; the previous version is in the other one. The first frame is
+    /// frame 0.
     pub placements: *const AliasingRow,
     /// The number of elements of `previous`.
     pub previous_count: u32,
@@ -69,7 +73,8 @@ pub struct AliasingArrays {
 
 /// Lists the previous users of each placement's bytes, and the tile memory to bind in each pass, without layouts or barriers.
 ///
-/// Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the plan needs more than aliasing, or the number of queues differs from the number that the frame declares.
+/// Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the options of the plan permit more than aliasing, if parts of an image are first used on several queues at
+/// the same time, or if the number of queues differs from the number that the frame declares.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thCreateAliasing")]

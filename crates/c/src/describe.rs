@@ -2,19 +2,20 @@
 
 use ash::vk;
 use tileheap::frame::external::{self, ExternalDesc, ResourceState};
-use tileheap::frame::tables::{CommandSource, PassKind, SkippedOutputs as Skipped, ViewDesc};
+use tileheap::frame::tables::{CommandSource, PassKind, SkippedOutputs as Skipped};
 use tileheap::frame::{
-    self, AccessKind, BatchId, BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc,
-    LoadOp, PassBuilder, QueueId, ReadReach, ResourceId, SemaphoreId, SubresourceRange,
+    self, AccessKind, BatchId, BufferDesc, CommandBufferId, Frame, FrameBuilder, ImageDesc, QueueId,
+    ResourceId, SemaphoreId,
 };
-use tileheap::units::{Bytes, Run};
+use tileheap::units::Bytes;
 
+use crate::describe_access::{Declared, access, find, unused};
 use crate::enums::{
-    AccessFlag, ExternalFamily, FromNumber, PassFlag, PassType, Persistence, ResourceFlag, ResourceType,
-    SkippedOutputs, TileConstraint, access_kind, known_bits,
+    ExternalFamily, FromNumber, PassFlag, PassType, Persistence, ResourceFlag, ResourceType, SkippedOutputs,
+    TileConstraint, access_kind, known_bits,
 };
 use crate::frame_desc::*;
-use crate::status::Fault;
+use crate::status::{Fault, Status};
 use crate::strings::{counted, needed_text};
 use crate::structs::{Array, elements, read, reserved};
 
@@ -26,14 +27,6 @@ const PASS_FLAGS: u32 = PassFlag::Secondary as u32
     | PassFlag::TileShading as u32
     | PassFlag::RenderArea as u32
     | PassFlag::Strips as u32;
-/// The bits of [`AccessFlag`].
-const ACCESS_FLAGS: u32 = AccessFlag::Read as u32
-    | AccessFlag::Write as u32
-    | AccessFlag::Previous as u32
-    | AccessFlag::ViewType as u32
-    | AccessFlag::Reach as u32
-    | AccessFlag::Measured as u32;
-
 const RESOURCES: Array = Array("resources", "resourceCount");
 const QUEUES: Array = Array("queues", "queueCount");
 const SEMAPHORES: Array = Array("semaphores", "semaphoreCount");
@@ -45,17 +38,6 @@ const COMMAND_BUFFERS: Array = Array("commandBuffers", "commandBufferCount");
 const PASSES: Array = Array("passes", "passCount");
 const ACCESSES: Array = Array("accesses", "accessCount");
 
-/// All types of image views.
-const VIEW_TYPES: [vk::ImageViewType; 7] = [
-    vk::ImageViewType::TYPE_1D,
-    vk::ImageViewType::TYPE_2D,
-    vk::ImageViewType::TYPE_3D,
-    vk::ImageViewType::CUBE,
-    vk::ImageViewType::TYPE_1D_ARRAY,
-    vk::ImageViewType::TYPE_2D_ARRAY,
-    vk::ImageViewType::CUBE_ARRAY,
-];
-
 /// A frame that is being described, with the ids of declared objects. Its memory is reused.
 #[derive(Default)]
 pub(crate) struct Description {
@@ -63,17 +45,8 @@ pub(crate) struct Description {
     resources: Vec<Declared>,
     queues: Vec<QueueId>,
     semaphores: Vec<SemaphoreId>,
-}
-
-/// A resource, and the parts of its description that its accesses need.
-#[derive(Clone, Copy)]
-struct Declared {
-    id: ResourceId,
-    flags: u32,
-    format: vk::Format,
-    depth: u32,
-    mip_levels: u32,
-    array_layers: u32,
+    /// The name of the first render pass that has neither attachments nor an area.
+    without_attachments: Option<String>,
 }
 
 /// Creates the frame that a structure describes.
@@ -96,7 +69,15 @@ impl Description {
         // SAFETY: the caller's duty.
         let desc = unsafe { read(desc) }?;
         // SAFETY: the caller's duty.
-        unsafe { self.describe(&desc) }.map_err(|fault| fault.within("ThFrameDesc"))
+        unsafe { self.describe(&desc) }.map_err(|fault| fault.within("ThFrameDesc"))?;
+        match self.without_attachments.take() {
+            None => Ok(()),
+            // Other faults of the description may be the reason.
+            Some(pass) => std::mem::take(&mut self.builder)
+                .build()
+                .map_err(Fault::from)
+                .and(Err(without_attachments(&pass))),
+        }
     }
 
     unsafe fn describe(&mut self, desc: &FrameDesc) -> Result<(), Fault> {
@@ -112,6 +93,7 @@ impl Description {
         self.resources.clear();
         self.queues.clear();
         self.semaphores.clear();
+        self.without_attachments = None;
         // SAFETY: the caller's duty.
         unsafe { self.declare(desc) }?;
         if desc.submit_count > 0 {
@@ -336,9 +318,11 @@ impl Description {
         if !desc.samples.is_empty() {
             pass = pass.samples(desc.samples);
         }
-        let mut subpass = 0;
+        let (mut subpass, mut is_attached) = (0, false);
         for (index, desc) in accesses.enumerate() {
             let desc = desc?;
+            is_attached |= access_kind(desc.kind)
+                .is_ok_and(|kind| kind.is_attachment() || kind == AccessKind::InputAttachment);
             if desc.subpass.wrapping_sub(subpass) == 1 {
                 pass = pass.next_subpass();
                 subpass += 1;
@@ -349,8 +333,21 @@ impl Description {
             };
             pass = described.map_err(|fault| fault.at("accesses", index))?;
         }
+        if kind == PassKind::Render && !is_attached && !has(PassFlag::RenderArea) {
+            self.without_attachments.get_or_insert_with(|| name.to_owned());
+        }
         Ok(())
     }
+}
+
+/// The fault for a render pass without attachments and without an area: most likely, `passType` was left at 0.
+#[cold]
+fn without_attachments(pass: &str) -> Fault {
+    Fault::new(
+        Status::ErrorInvalidFrame,
+        "it has no attachments: is it a compute pass (TH_PASS_TYPE_COMPUTE)? Otherwise set its render area (TH_PASS_FLAG_RENDER_AREA)",
+    )
+    .of("pass", pass)
 }
 
 /// The fault for an access whose subpass is neither that of the previous access nor the next one.
@@ -363,167 +360,6 @@ fn wrong_subpass(own: u32, before: u32) -> Fault {
         "is {own} after an access of subpass {before}: {what_to_do}"
     ))
     .within("subpass")
-}
-
-/// The fault for a field that is set without the flag that uses it.
-fn unused(field: &str, flag: &str) -> Fault {
-    Fault::argument(format!("is set, but only used with {flag} in flags")).within(field)
-}
-
-/// Declares an access to one of the resources.
-fn access<'a>(
-    pass: PassBuilder<'a>,
-    desc: &AccessDesc,
-    resources: &[Declared],
-) -> Result<PassBuilder<'a>, Fault> {
-    known_bits(desc.flags, ACCESS_FLAGS, "ThAccessFlag", "flags")?;
-    let kind = access_kind(desc.kind)?;
-    let find = |index, field| find(resources, index, "resource").map_err(|fault| fault.within(field));
-    let resource = find(desc.resource, "resource")?;
-    let source = match kind {
-        AccessKind::ResolveAttachment => Some(find(desc.resolve_source, "resolveSource")?.id),
-        _ => None,
-    };
-    let has = |flag: AccessFlag| desc.flags & flag as u32 != 0;
-    if desc.view_type != vk::ImageViewType::default() && !has(AccessFlag::ViewType) {
-        return Err(unused("viewType", "TH_ACCESS_FLAG_VIEW_TYPE"));
-    }
-    if desc.reach_texels != 0 && !has(AccessFlag::Reach) {
-        return Err(unused("reachTexels", "TH_ACCESS_FLAG_REACH"));
-    }
-    if desc.measured_savings != 0 && !has(AccessFlag::Measured) {
-        return Err(unused("measuredSavings", "TH_ACCESS_FLAG_MEASURED"));
-    }
-    let (reads, writes) = match (has(AccessFlag::Read), has(AccessFlag::Write)) {
-        (false, false) => default_access(kind, desc.load_op)?,
-        named => named,
-    };
-    let load_op = load_op(desc, kind, resource, (reads, writes))?;
-    let mut pass = pass.access(resource.id, kind, reads, writes, load_op);
-    pass = pass.part(range(&desc.range, resource).map_err(|fault| fault.within("range"))?);
-    if !desc.stages.is_empty() {
-        pass = pass.at(desc.stages);
-    }
-    if has(AccessFlag::Previous) {
-        pass = pass.previous();
-    }
-    if has(AccessFlag::ViewType) && !VIEW_TYPES.contains(&desc.view_type) {
-        let number = desc.view_type.as_raw();
-        return Err(Fault::argument(format!("is {number}, not a VkImageViewType")).within("viewType"));
-    }
-    if has(AccessFlag::ViewType) || desc.view_format != vk::Format::UNDEFINED {
-        pass = pass.viewed(ViewDesc {
-            view_type: has(AccessFlag::ViewType).then_some(desc.view_type),
-            format: Some(desc.view_format).filter(|format| *format != vk::Format::UNDEFINED),
-        });
-    }
-    if has(AccessFlag::Reach) {
-        pass = pass.reaching(match desc.reach_texels {
-            u32::MAX => ReadReach::Anywhere,
-            texels => ReadReach::Texels(texels),
-        });
-    }
-    if has(AccessFlag::Measured) {
-        pass = pass.measured(Bytes(desc.measured_savings));
-    }
-    if let Some(source) = source {
-        pass = pass.resolving(source);
-    }
-    Ok(pass)
-}
-
-/// Returns whether an access without flags reads, and whether it writes.
-fn default_access(kind: AccessKind, load_op: vk::AttachmentLoadOp) -> Result<(bool, bool), Fault> {
-    Ok(match kind {
-        AccessKind::ResolveAttachment | AccessKind::TransferDestination => (false, true),
-        AccessKind::ColorAttachment | AccessKind::DepthStencilAttachment => {
-            (load_op == vk::AttachmentLoadOp::LOAD, true)
-        }
-        AccessKind::TileAttachment
-        | AccessKind::StorageImage
-        | AccessKind::StorageBuffer
-        | AccessKind::StorageTexelBuffer
-        | AccessKind::DeviceAddress => {
-            let message = format!(
-                "has neither TH_ACCESS_FLAG_READ nor TH_ACCESS_FLAG_WRITE, but {} needs at least one of them",
-                kind.noun()
-            );
-            return Err(Fault::argument(message).within("flags"));
-        }
-        _ => (true, false),
-    })
-}
-
-/// The load operation of an access.
-fn load_op(
-    desc: &AccessDesc,
-    kind: AccessKind,
-    resource: &Declared,
-    (reads, writes): (bool, bool),
-) -> Result<LoadOp, Fault> {
-    if !writes || kind == AccessKind::ResolveAttachment {
-        return Ok(if writes { LoadOp::DontCare } else { LoadOp::Load });
-    }
-    if !kind.is_attachment() {
-        return Ok(if reads { LoadOp::Load } else { LoadOp::DontCare });
-    }
-    match desc.load_op {
-        vk::AttachmentLoadOp::LOAD => Ok(LoadOp::Load),
-        vk::AttachmentLoadOp::DONT_CARE => Ok(LoadOp::DontCare),
-        vk::AttachmentLoadOp::CLEAR => Ok(LoadOp::Clear(clear_value(&desc.clear, resource.format))),
-        other => {
-            let message = format!(
-                "is {}: it must be VK_ATTACHMENT_LOAD_OP_LOAD, VK_ATTACHMENT_LOAD_OP_CLEAR or VK_ATTACHMENT_LOAD_OP_DONT_CARE",
-                other.as_raw()
-            );
-            Err(Fault::argument(message).within("loadOp"))
-        }
-    }
-}
-
-/// Converts a clear value, reading the union member for the numeric type of the format.
-fn clear_value(clear: &vk::ClearValue, format: vk::Format) -> ClearValue {
-    // SAFETY: 16 bytes, regardless of the member that C has written: its other bytes are those of the structure before.
-    let words = unsafe { clear.color.uint32 };
-    match ClearValue::zero_of(format) {
-        ClearValue::Float(_) => ClearValue::Float(words.map(f32::from_bits)),
-        ClearValue::Int(_) => ClearValue::Int(words.map(|word| word as i32)),
-        ClearValue::Uint(_) => ClearValue::Uint(words),
-        ClearValue::DepthStencil(..) => ClearValue::DepthStencil(f32::from_bits(words[0]), words[1]),
-    }
-}
-
-/// Converts a subresource range; an open end extends over all levels or layers from the first one on.
-fn range(range: &vk::ImageSubresourceRange, resource: &Declared) -> Result<SubresourceRange, Fault> {
-    let run = |what: &str, first: u32, count: u32, all: u32| match (first, count) {
-        (0, 0 | vk::REMAINING_MIP_LEVELS) => Ok(Run::new(0, 0)),
-        (_, 0 | vk::REMAINING_MIP_LEVELS) if first < all => Ok(Run::new(first, all)),
-        (_, 0 | vk::REMAINING_MIP_LEVELS) => Err(Fault::argument(format!(
-            "{what} {first} is out of range: the resource has {}",
-            counted(all as usize, what)
-        ))),
-        _ => match first.checked_add(count) {
-            Some(end) => Ok(Run::new(first, end)),
-            None => Err(Fault::argument(format!(
-                "{what} {first} plus a count of {count} exceeds 32 bits"
-            ))),
-        },
-    };
-    let layers = if resource.flags & ResourceFlag::Image3d as u32 != 0 {
-        resource.depth >> range.base_mip_level.min(31)
-    } else {
-        resource.array_layers
-    };
-    Ok(SubresourceRange {
-        aspects: range.aspect_mask,
-        levels: run(
-            "level",
-            range.base_mip_level,
-            range.level_count,
-            resource.mip_levels.max(1),
-        )?,
-        layers: run("layer", range.base_array_layer, range.layer_count, layers.max(1))?,
-    })
 }
 
 fn image(desc: &ResourceDesc) -> Result<ImageDesc, Fault> {
@@ -585,16 +421,6 @@ pub(crate) fn nth<T>(mut ids: impl ExactSizeIterator<Item = T>, index: u32, what
         Fault::argument(format!(
             "{what} {index} is out of range: the frame has {}",
             counted(count, what)
-        ))
-    })
-}
-
-/// Returns the element at an index from C.
-fn find<'a, T>(elements: &'a [T], index: u32, what: &str) -> Result<&'a T, Fault> {
-    elements.get(index as usize).ok_or_else(|| {
-        Fault::argument(format!(
-            "{what} {index} is out of range: the frame has {}",
-            counted(elements.len(), what)
         ))
     })
 }

@@ -384,7 +384,7 @@ pub enum PassFlag {
     Secondary = 1 << 0,
     /// The pass uses tile shading (`VK_QCOM_tile_shading`).
     TileShading = 1 << 1,
-    /// The pass renders to `renderArea`; without this flag, to the whole area that all attachments cover.
+    /// The pass renders to `renderArea`; without this flag, to the whole area that all attachments cover. Required for a render pass without attachments.
     RenderArea = 1 << 2,
     /// The pass can run strip by strip; one more execution costs `repeatBytes`.
     Strips = 1 << 3,

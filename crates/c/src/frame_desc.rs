@@ -148,7 +148,7 @@ pub struct AccessDesc {
 pub struct PassDesc {
     /// `sizeof(ThPassDesc)`.
     pub struct_size: u32,
-    /// The kind of commands.
+    /// The kind of commands. 0 is a render pass.
     pub pass_type: PassTypeValue,
     /// The name of the pass, unique in the frame.
     pub name: StringView,
@@ -156,7 +156,8 @@ pub struct PassDesc {
     pub flags: PassFlags,
     /// Permission to skip the pass in a frame.
     pub skipped_outputs: SkippedOutputsValue,
-    /// The area that the pass renders to, with `TH_PASS_FLAG_RENDER_AREA`.
+    /// The area that the pass renders to, with `TH_PASS_FLAG_RENDER_AREA`. Without the flag, the area is from the origin to the smallest width and the
+    /// smallest height of all attachments, input attachments included; the report of a plan names passes that thus leave out a part of an attachment.
     pub render_area: vk::Rect2D,
     /// The view mask of multiview; 0 without multiview.
     pub view_mask: u32,

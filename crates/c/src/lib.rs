@@ -21,6 +21,7 @@ mod boundary;
 mod callbacks;
 pub mod commands;
 mod describe;
+mod describe_access;
 pub mod device;
 pub mod dynamic_frame;
 pub mod enums;

@@ -87,7 +87,8 @@ pub struct PlanDesc {
 #[repr(C)]
 pub struct PlannedResource {
     /// The placements of the resource, a run of `ThPlanArrays::placements`: none if it is unused, two for a history resource whose previous version
-    /// is read, one for each memory object if a tile resident has several.
+    /// is read, one for each memory object if a tile resident has several. The first placement of such a history has its current version in even
+    /// frames and its previous one in odd frames; the second has the other version.
     pub placements: Run,
 }
 
@@ -97,7 +98,7 @@ pub struct PlannedResource {
 pub struct PlannedPlacement {
     /// The index of the resource.
     pub resource: u32,
-    /// The kind of memory.
+    /// The kind of memory; `TH_MEMORY_KIND_DEDICATED` also for external resources, whose memory is the caller's.
     pub memory: MemoryKind,
     /// The memory object, a row of `ThPlanArrays::objects`; `TH_NONE` for external resources.
     pub object: u32,

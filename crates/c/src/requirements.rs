@@ -373,7 +373,8 @@ fn beyond(field: &str, value: u64) -> Fault {
 
 /// Creates requirements by estimating them from the profile, if no driver can be queried.
 ///
-/// Fails with `TH_STATUS_ERROR_INVALID_PROFILE` if a resource exceeds a limit of the profile.
+/// Fails with `TH_STATUS_ERROR_INVALID_PROFILE` if a resource is larger than the profile's `maxMemoryAllocationSize`, or 1 TiB. The profile's other limits,
+/// such as `maxImageDimension2D`, are checked by `thCreatePlan`.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thCreateEstimatedRequirements")]

@@ -6,6 +6,9 @@ use ash::vk;
 use tileheap::runtime::{RuntimeError, RuntimeRule};
 
 /// The result of a function: 0 or more for success, negative for an error.
+///
+/// The message of an error is in the `ThError` that the function was called with. Functions without such a parameter, such as most `thDestroy...`
+/// functions, do not change any message: only the status says why they failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Status {
@@ -28,7 +31,7 @@ pub enum Status {
     ErrorInvalidArgument = -5,
     /// The description of a frame breaks a rule.
     ErrorInvalidFrame = -6,
-    /// A device profile contradicts itself, or a resource exceeds its limits.
+    /// A device profile contradicts itself, or a resource is larger than the largest allocation that it permits.
     ErrorInvalidProfile = -7,
     /// A string is not a document of the expected format.
     ErrorInvalidDocument = -8,

@@ -3,7 +3,7 @@
 use std::ptr::{null, null_mut};
 
 use ash::vk;
-use tileheap_c::enums::AccessKind;
+use tileheap_c::enums::{AccessKind, PassFlag};
 use tileheap_c::frame::*;
 use tileheap_c::lowerer::*;
 use tileheap_c::opaque::*;
@@ -116,7 +116,18 @@ fn structures_of_newer_headers_are_read_as_long_as_their_new_fields_are_zero() {
 #[test]
 fn wrong_numbers_in_descriptions_name_the_pass_or_resource() {
     type Case<'a> = (Change, Status, &'a [&'a str]);
-    let wrong: [Case<'_>; 25] = [
+    let wrong: [Case<'_>; 27] = [
+        (
+            |s| s.second[1] = s.second[0],
+            Status::ErrorInvalidFrame,
+            &["pass `lighting`: it has no attachments", "TH_PASS_TYPE_COMPUTE"],
+        ),
+        (
+            // The reason why it has none is more helpful.
+            |s| (s.second[1].kind, s.second[1].resource) = (AccessKind::UniformBuffer as u32, 1),
+            Status::ErrorInvalidFrame,
+            &["`lighting`", "`lit`", "buffer"],
+        ),
         (
             |s| s.second[0].resource = 2,
             Status::ErrorInvalidArgument,
@@ -252,6 +263,12 @@ fn wrong_numbers_in_descriptions_name_the_pass_or_resource() {
         assert_eq!(fault.0, status, "{number}: {}", fault.1);
         assert_says(fault.1, words);
     }
+    // A render pass without attachments has to declare its area.
+    let mut frame = small();
+    frame.second[1] = frame.second[0];
+    frame.passes[1].flags = PassFlag::RenderArea as u32;
+    frame.passes[1].render_area.extent = frame.frame.base_extent;
+    destroy_frame(frame.create().unwrap());
 }
 
 #[test]

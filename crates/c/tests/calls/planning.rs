@@ -7,7 +7,8 @@ use std::sync::Arc;
 use tileheap::Checked;
 use tileheap::arrange::{ArrangementCosts, SearchOptions, search};
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
-use tileheap::frame::{Frame, import};
+use tileheap::frame::tables::{Access, PassKind};
+use tileheap::frame::{AccessKind, Frame, import};
 use tileheap::lower::{
     Aliasing, DeviceQueues, FamilyQueue, Lowered as Tables, LoweringDesc, aliasing, lower,
 };
@@ -35,11 +36,22 @@ pub(crate) fn frames() -> Vec<Frame> {
         include_str!("../../../../tests/data/frames/qualcomm_tile_memory_sample.json"),
     ];
     let read = data.iter().map(|text| import::read(text, None).unwrap().frame);
-    let drawn = (0..40).map(|seed| {
-        let desc = SyntheticDesc::default();
-        synthetic(seed, desc)
-    });
+    let drawn = (0..1000).map(|seed| synthetic(seed, SyntheticDesc::default()));
+    let drawn: Vec<Frame> = drawn.filter(has_render_areas).take(40).collect();
+    assert_eq!(drawn.len(), 40);
     read.chain(drawn).collect()
+}
+
+/// Returns true if every render pass has attachments or a declared area: C refuses others, which are most likely compute passes.
+fn has_render_areas(frame: &Frame) -> bool {
+    frame.pass_ids().all(|id| {
+        let pass = frame.pass(id);
+        let is_attached =
+            |access: &Access| access.kind.is_attachment() || access.kind == AccessKind::InputAttachment;
+        pass.kind != PassKind::Render
+            || pass.render_area.is_some()
+            || frame.accesses_of(id).iter().any(is_attached)
+    })
 }
 
 /// The frame in C, through structures.
@@ -319,6 +331,17 @@ fn previous_users_are_those_of_rust() {
             },
         )
         .unwrap();
+        // The default options permit ladders, whether the plan has one or not.
+        let ladders = c::plan(handle, profile, &sized()).unwrap();
+        let desc = AliasingDesc {
+            plan: ladders,
+            ..sized()
+        };
+        // SAFETY: it can be written.
+        let fault = get(|to, error| unsafe { create_aliasing(&desc, to, error) }).unwrap_err();
+        assert_eq!(fault.0, Status::ErrorCannotLower, "{fault:?}");
+        assert!(fault.1.contains("TH_LADDER_OFF"), "{fault:?}");
+        call(|_| destroy_plan(ladders)).unwrap();
         // SAFETY: it can be written.
         let found = get(|to, error| unsafe { create_aliasing(&AliasingDesc { plan, ..sized() }, to, error) });
         match (aliasing(&expected, &DeviceQueues::single_queue(&frame)), found) {

@@ -56,5 +56,16 @@ fn errors_have_the_rule_of_vulkan_that_a_description_breaks() {
     let expected = "VUID-VkImageCreateInfo-extent-02252".to_owned();
     assert_eq!(refused, (Status::ErrorCannotPlan, expected));
     call(|_| destroy_frame(frame)).unwrap();
+
+    // Estimates need only the largest allocation; the other limits are those of planning.
+    let mut wide = small();
+    wide.frame.base_extent.width = 200_000;
+    wide.frame.base_extent.height = 4;
+    let frame = wide.create().unwrap();
+    call(|_| destroy_requirements(c::estimated(frame, profile).unwrap())).unwrap();
+    let refused = c::plan(frame, profile, &c::sized()).unwrap_err();
+    assert_eq!(refused.0, Status::ErrorCannotPlan, "{refused:?}");
+    assert!(refused.1.contains("maxImageDimension2D"), "{refused:?}");
+    call(|_| destroy_frame(frame)).unwrap();
     call(|_| destroy_profile(profile)).unwrap();
 }

@@ -241,6 +241,51 @@ static void test_tables() {
     CHECK(aliasing.arrays()->tileMemoryCount == 3 && !aliasing.report()->empty());
 }
 
+/** A history has two placements; the first is the current version in even frames. */
+static void test_aliasing_of_a_history() {
+    FrameBuilder builder("history", {640, 360});
+    const uint32_t lit = builder.image("lit", VK_FORMAT_R8G8B8A8_UNORM), history = builder.image("history", VK_FORMAT_R8G8B8A8_UNORM);
+    builder[history].persistence = TH_PERSISTENCE_HISTORY;
+    builder.render_pass("lighting").color(lit, LoadOp::dont_care());
+    builder.render_pass("temporal").sampled(lit).sampled_previous(history).color(history, LoadOp::dont_care()).fragment();
+    const Profile profile = Profile::create("adreno-830").value();
+    const Frame frame = builder.build().value();
+    const Requirements requirements = Requirements::estimate(frame, profile).value();
+    auto options = sized<ThPlanOptionsDesc>();
+    options.ladder = TH_LADDER_OFF;
+    const Plan plan = Plan::create({frame, requirements, profile, &options}).value();
+    const ThPlanArrays planned = plan.arrays().value();
+    const ThRun pair = planned.resources[history].placements;
+    CHECK(pair.end - pair.first == 2);
+
+    const Aliasing aliasing = Aliasing::create(plan).value();
+    const ThAliasingArrays users = aliasing.arrays().value();
+    uint32_t rows = 0;
+    for (const ThAliasingRow &row : Span(users.placements, users.placementCount)) {
+        if (row.resource != history) continue;
+        CHECK(row.placement == pair.first + rows++ && row.firstPass == 1 && !row.discards);
+    }
+    CHECK(rows == 2);
+
+    Lowerer lowerer = Lowerer::create().value();
+    Tables tables = lowerer.lower(plan).value();
+    for (const uint32_t parity : {0u, 1u}) {
+        for (const ThAccessRow &access : tables.accesses) {
+            if (access.resource != history) continue;
+            const uint32_t other = access.version == TH_HISTORY_VERSION_PREVIOUS ? 1 : 0;
+            const ThPlannedPlacement &placement = planned.placements[pair.first + (parity + other) % 2];
+            const ThMemoryBinding &binding = tables.images[access.object.row].binding;
+            CHECK(binding.memory == placement.object && binding.offset == placement.offset);
+        }
+        if (parity == 0) tables = lowerer.lower(plan, {}, lowerer).value();
+    }
+
+    // The default options permit ladders.
+    const auto refused = Aliasing::create(Plan::create({frame, requirements, profile}).value());
+    CHECK(!refused && refused.error().status == TH_STATUS_ERROR_CANNOT_LOWER);
+    CHECK(refused.error().message.find("TH_LADDER_OFF") != std::string::npos);
+}
+
 /** The program's own exception, which is not a std::exception. */
 struct Unusual {
     int number;
@@ -338,6 +383,7 @@ int main() {
     test_results_and_owners();
     test_planning();
     test_tables();
+    test_aliasing_of_a_history();
     test_runtime_without_device();
     test_exceptions_of_callbacks();
     FrameBuilder builder("everything", {1280, 720});
