@@ -22,15 +22,21 @@ struct Block {
 class Images {
 public:
     Images(const guide::Gpu &gpu, VkExtent2D size, const tileheap::Plan &plan, const tileheap::Aliasing &aliasing) : Images(gpu) {
-        for (uint32_t index = 0; index < guide::TRANSIENT_COUNT; index++) create(index, size);
         const ThPlanArrays planned = plan.arrays().value();
+        const tileheap::Span placements(planned.placements, planned.placementCount);
+        images_.resize(placements.size());
+        for (uint32_t row = 0; row < placements.size(); row++)
+            if (placements[row].object != TH_NONE) create(images_[row], placements[row], size);
         for (uint32_t object = 0; object < planned.objectCount; object++) allocate(planned, object);
+        for (uint32_t row = 0; row < placements.size(); row++)
+            if (placements[row].object != TH_NONE) bind(images_[row], placements[row]);
+        for (const ThPlannedResource &resource : tileheap::Span(planned.resources, planned.resourceCount))
+            placements_of_.push_back(resource.placements);
         const ThAliasingArrays users = aliasing.arrays().value();
         for (const ThAliasingRow &row : tileheap::Span(users.placements, users.placementCount)) {
-            bind(row);
             for (const ThPreviousUser &user : tileheap::Span(users.previous, users.previousCount)[row.previous]) {
-                images_[row.resource].previous_stages |= user.stages;
-                images_[row.resource].previous_writes |= user.writes;
+                images_[row.placement].previous_stages |= user.stages;
+                images_[row.placement].previous_writes |= user.writes;
             }
         }
     }
@@ -44,7 +50,12 @@ public:
     Images(const Images &) = delete;
     Images &operator=(const Images &) = delete;
 
-    const Image &operator[](uint32_t index) const { return images_[index]; }
+    const Image &operator[](uint32_t index) const { return at(index, 0); }
+    /** The image with the current version of a resource in a frame. With the next frame: that with the previous version of a history. */
+    const Image &at(uint32_t index, uint32_t frame) const {
+        const ThRun placements = placements_of_[index]; // Two for a history: the first is current in even frames.
+        return images_[placements.first + frame % (placements.end - placements.first)];
+    }
 
     guide::Memory memory() const {
         guide::Memory sum = {0, 0};
@@ -55,7 +66,8 @@ public:
 private:
     explicit Images(const guide::Gpu &gpu) : gpu_(gpu) {}
 
-    void create(uint32_t index, VkExtent2D size) {
+    void create(Image &image, const ThPlannedPlacement &placement, VkExtent2D size) {
+        const uint32_t index = placement.resource;
         const VkExtent2D extent = guide::extent_of(index, size);
         auto info = guide::make<VkImageCreateInfo>(VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO);
         info.imageType = VK_IMAGE_TYPE_2D;
@@ -65,7 +77,7 @@ private:
         info.samples = VK_SAMPLE_COUNT_1_BIT;
         info.usage = VK_IMAGE_USAGE_SAMPLED_BIT;
         info.usage |= guide::is_depth(index) ? VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT : VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
-        guide::check(vkCreateImage(gpu_.device, &info, nullptr, &images_[index].handle), "vkCreateImage");
+        guide::check(vkCreateImage(gpu_.device, &info, nullptr, &image.handle), "vkCreateImage");
     }
 
     /** Allocates a memory object of the plan, for all images that are placed in it. */
@@ -74,9 +86,10 @@ private:
         VkMemoryRequirements needs = {size, 1, 1u << type};
         VkImage image = VK_NULL_HANDLE;
         uint32_t image_count = 0;
-        for (const ThPlannedPlacement &placement : tileheap::Span(planned.placements, planned.placementCount)) {
+        for (uint32_t row = 0; row < planned.placementCount; row++) {
+            const ThPlannedPlacement &placement = planned.placements[row];
             if (placement.object != object) continue;
-            image = images_[placement.resource].handle;
+            image = images_[row].handle;
             image_count++;
             VkMemoryRequirements of_image;
             vkGetImageMemoryRequirements(gpu_.device, image, &of_image);
@@ -95,23 +108,24 @@ private:
                      "vmaAllocateMemory");
     }
 
-    void bind(const ThAliasingRow &row) {
-        const VkImage image = images_[row.resource].handle;
-        guide::check(vmaBindImageMemory2(gpu_.allocator, blocks_[row.object].memory, row.offset, image, nullptr), "vmaBindImageMemory2");
-        create_view(row.resource);
+    void bind(Image &image, const ThPlannedPlacement &placement) {
+        const Block &block = blocks_[placement.object];
+        guide::check(vmaBindImageMemory2(gpu_.allocator, block.memory, placement.offset, image.handle, nullptr), "vmaBindImageMemory2");
+        create_view(image, placement.resource);
     }
 
-    void create_view(uint32_t index) {
+    void create_view(Image &image, uint32_t index) {
         auto info = guide::make<VkImageViewCreateInfo>(VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO);
-        info.image = images_[index].handle;
+        info.image = image.handle;
         info.viewType = VK_IMAGE_VIEW_TYPE_2D;
         info.format = guide::format_of(index);
         const VkImageAspectFlags aspect = guide::is_depth(index) ? VK_IMAGE_ASPECT_DEPTH_BIT : VK_IMAGE_ASPECT_COLOR_BIT;
         info.subresourceRange = {aspect, 0, 1, 0, 1};
-        guide::check(vkCreateImageView(gpu_.device, &info, nullptr, &images_[index].view), "vkCreateImageView");
+        guide::check(vkCreateImageView(gpu_.device, &info, nullptr, &image.view), "vkCreateImageView");
     }
 
     const guide::Gpu &gpu_;
-    std::array<Image, guide::TRANSIENT_COUNT> images_;
+    std::vector<Image> images_;          // One for each placement of the plan.
+    std::vector<ThRun> placements_of_; // Per resource.
     std::vector<Block> blocks_;
 };
