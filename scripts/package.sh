@@ -40,13 +40,17 @@ fi
 mkdir -p "$folder/bin" "$folder/examples" "$folder/shaders"
 cp "${CARGO_TARGET_DIR:-$root/target}/$command/tileheap" "$folder/bin/"
 strip --strip-unneeded "$folder/bin/tileheap" "$folder"/{emulator,capture,aliasing}/*.so
+cp crates/emulator/examples/tile_memory.cpp "$folder/examples/"
 cp scripts/run-on-emulator.sh crates/emulator/LIMITS.md "$folder/emulator/"
 cp -r examples/c examples/cpp "$folder/examples/"
 cp crates/cli/tests/data/three_passes.json "$folder/examples/"
 cp -r docs "$folder/"
 cp shaders/fullscreen.vert shaders/plaza* "$folder/shaders/"
 cp LICENSE-* "$folder/"
-# Links to files of the sources are their text here.
+# The library's page is docs/c.md here. Links to other files of the sources are their text.
+cp crates/c/README.md "$folder/docs/c.md"
+sed -i -E 's#\]\(\.\./\.\./docs/#](#g' "$folder/docs/c.md"
+sed -i -E 's#\]\(\.\./\.\./crates/c/README\.md#](../c.md#g' "$folder"/docs/guide/*.md
 find "$folder/docs" "$folder/emulator" -name '*.md' -exec sed -i -E 's#\[([^]]*)\]\((\.\./)+(crates|sync|spirv|scripts|examples|src)[^)]*\)#\1#g' {} +
 cp crates/c/PACKAGE.md "$folder/README.md"
 tar -C "$root/target/package" --owner=0 --group=0 --sort=name -czf "$folder.tar.gz" "$name"

@@ -40,6 +40,7 @@ as_root chroot "$tree" sh -euxc '
     cmp ordinary tile
     bin/tileheap run -- build/runtime --toggle --resize 641x359 --texels tile
     cmp ordinary tile
+    bin/tileheap run --layer aliasing -- build/guide_2
     build/plan | grep -q tile
     export PKG_CONFIG_PATH=/tileheap/lib/pkgconfig
     cc examples/c/plan.c $(pkg-config --cflags --libs tileheap) -Wl,-rpath,/tileheap/lib -o plan-shared
