@@ -31,8 +31,8 @@ pub(crate) struct Arguments {
     /// Print the frame as it is executed: images, memory, barriers, render passes, semaphores
     #[arg(long, conflicts_with = "advice", group = "tables")]
     lowered: bool,
-    /// Print the previous users of each placement's bytes, for engines that track layouts and barriers themselves; --ladder is off by default, and an
-    /// image in several tile objects is an error
+    /// Print the previous users of each placement's bytes, for engines that track layouts and barriers themselves; --ladder is off by default, and
+    /// other values and --split are errors
     #[arg(long, conflicts_with = "advice", group = "tables")]
     aliasing: bool,
     /// With --lowered or --aliasing: the device queue of each declared queue, in order of declaration, as FAMILY.QUEUE, separated by commas; by default each has its own family
