@@ -8,8 +8,8 @@ check_arguments "$@"
 
 tree=${TILEHEAP_TESTBED:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/target/testbed/forky}
 if [ ! -e "$tree/complete" ]; then
-    echo "error: no test bed in $tree: scripts/test.sh unpacks it" >&2
-    exit 1
+    # shellcheck source=scripts/setup.sh
+    (TILEHEAP_TESTBED=$tree && source "$(dirname "${BASH_SOURCE[0]}")/setup.sh" && need_testbed) >&2
 fi
 libraries=$tree/usr/lib/x86_64-linux-gnu
 # A test may hide the driver from a child process.

@@ -526,7 +526,11 @@ impl BoundFrame {
                 access.version == version && self.plan.stands_for(access.resource, resource)
             }),
         };
-        found.unwrap_or_else(|| match which {
+        if let Some(found) = found {
+            return found;
+        }
+        // Not in a closure, which would hide the caller's location.
+        match which {
             AccessKey::Nth(n) => panic!(
                 "access {n} is out of range: the number of accesses of pass `{}` is {}",
                 declared.name,
@@ -541,7 +545,7 @@ impl BoundFrame {
                 },
                 frame.resource(resource).name
             ),
-        })
+        }
     }
 }
 

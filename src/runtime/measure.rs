@@ -24,6 +24,9 @@ use crate::units::{Alignment, Bytes};
 /// Maximum number of image and buffer descriptions whose requirements are cached; a full cache is cleared. A frame of another size adds a few dozen.
 const MAX_CACHED_REQUIREMENTS: usize = 1 << 13;
 
+/// The rule that an image breaks if the driver supports no image of its format, type, tiling, usage and flags.
+const FORMAT_NOT_SUPPORTED: &str = "VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251";
+
 impl DeviceState {
     /// Queries the requirements of every resource of a frame. Returns an error for a resource that the device cannot create, since querying it would be
     /// invalid usage.
@@ -149,7 +152,7 @@ impl DeviceState {
             )
         };
         if asked == Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED) {
-            return Ok(Some("VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251"));
+            return Ok(Some(FORMAT_NOT_SUPPORTED));
         }
         asked.with_call("vkGetPhysicalDeviceImageFormatProperties2", || name)?;
         let (limits, wanted) = (answer.image_format_properties, info.extent);
@@ -188,6 +191,13 @@ impl DeviceState {
             return Ok(());
         };
         let vk::Extent3D { width, height, depth } = info.extent;
+        if rule == FORMAT_NOT_SUPPORTED {
+            let why = format!(
+                "the driver does not support {:?} images of {:?} with usage {:?}, tiling {:?} and flags {:?} ({rule})",
+                info.image_type, info.format, info.usage, info.tiling, info.flags
+            );
+            return Err(RuntimeError::unsupported(&resource.name, why));
+        }
         let why = format!(
             "its limits exclude {:?} with usage {:?}, {width} x {height} x {depth} texels, level count {}, layer count {} and sample count {:?} ({rule})",
             info.format, info.usage, info.mip_levels, info.array_layers, info.samples

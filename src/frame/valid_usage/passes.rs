@@ -5,9 +5,9 @@ use ash::vk::{self, ImageAspectFlags as Aspects};
 use super::accepted::Accepted;
 use super::images::is_sample_count;
 use super::rule::{NOT_SUPPORTED, Problem, Rule, Rules, Subject};
-use crate::frame::AccessKind;
 use crate::frame::area::attachment_extent;
 use crate::frame::tables::{Access, Pass, Resource, ResourceKind};
+use crate::frame::{AccessKind, Persistence};
 
 /// A render pass with all its subpasses.
 pub(super) struct RenderPass<'a> {
@@ -465,8 +465,12 @@ pub(super) static RENDER_PASSES: &Rules<fn(&RenderPass<'_>) -> Problem> = &[
         rule: NOT_SUPPORTED,
         broken: |pass| {
             let attached = pass.feedback()?;
+            let previous = match pass.resources[attached.resource.index()].persistence {
+                Persistence::History => ", or read the previous version of the history",
+                Persistence::Transient | Persistence::External(_) => "",
+            };
             Some(format!(
-                "its shaders read `{}`, which it also writes as an attachment (a feedback loop): read it as an input attachment or in another pass",
+                "its shaders read `{}`, which it also writes as an attachment (a feedback loop): read it as an input attachment or in another pass{previous}",
                 pass.name_of(attached)
             ))
         },

@@ -168,9 +168,12 @@ fn read_before_write(pass: &str, resource: &Resource, part: SubresourceRange, ac
         }
     };
     let loads = access.kind.is_attachment() && access.writes && access.load_op == LoadOp::Load;
-    let load_help = match loads {
-        true => "its load operation is LOAD, the default: use CLEAR or DONT_CARE. Otherwise ",
-        false => "",
+    let load_help = if loads {
+        "its load operation is LOAD, the default in C and JSON: use CLEAR or DONT_CARE. Otherwise "
+    } else if access.writes && !access.kind.is_attachment() {
+        "an access that reads and writes keeps earlier contents; if the pass replaces them all, declare only the write. Otherwise "
+    } else {
+        ""
     };
     format!(
         "pass `{pass}` reads {part}`{name}` before anything in the frame has written it: {load_help}{help}"
