@@ -5,9 +5,11 @@ use super::checker::Checker;
 use super::error::PlanRule;
 use super::sites::{Site, Space, sites, uses_of};
 use crate::frame::PassId;
+use crate::frame::tables::{Resource, ResourceKind};
 use crate::measure::DedicatedRequirement;
-use crate::plan::{MemoryKind, Placement};
+use crate::plan::{MemoryKind, Placement, WindowRule};
 use crate::units::Bytes;
+use tileheap_device::format::{TexelBlock, texel_block};
 
 pub(super) fn check(checker: &mut Checker<'_>) {
     check_objects(checker);
@@ -145,6 +147,17 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
         );
         checker.report(PlanRule::Misaligned, message);
     }
+    let contents = bytes_of_contents(plan.frame.resource(placement.resource));
+    // Other sizes are only for comparison, and the frame's document may state them.
+    let is_executable = plan.options.windows != WindowRule::WholeFrame;
+    if is_executable && u128::from(needs.0) < contents {
+        let contents = Bytes(u64::try_from(contents).unwrap_or(u64::MAX));
+        let message = format!(
+            "according to the plan, resource `{resource}` needs {needs} in {memory:?}, but its contents have {contents}: the plan \
+             is of another description of the resource"
+        );
+        checker.report(PlanRule::RequirementTooSmall, message);
+    }
     if size < needs {
         let message = format!("resource `{resource}` has {size} in {memory:?}, but needs {needs} there");
         checker.report(PlanRule::TooSmall, message);
@@ -167,6 +180,31 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
         );
         checker.report(PlanRule::NotDedicated, message);
     }
+}
+
+/// Bytes of a buffer, or of the texels of an image in all mip levels, layers and samples: no driver needs less. 0 for formats without a known texel block,
+/// such as multi-planar ones.
+fn bytes_of_contents(resource: &Resource) -> u128 {
+    let (desc, extent) = match &resource.kind {
+        ResourceKind::Buffer { desc, .. } => return desc.size.0.into(),
+        ResourceKind::Image { desc, extent, .. } => (desc, extent),
+    };
+    let Some(TexelBlock { width, height, bytes }) = texel_block(desc.format) else {
+        return 0;
+    };
+    let side = |texels: u32, level: u32| (texels >> level).max(1);
+    // From level 32 on, a shift would overflow; no image has more levels.
+    let levels = (0..desc.mip_levels.min(32)).map(|level| {
+        let across = side(extent.width, level).div_ceil(width.max(1));
+        let down = side(extent.height, level).div_ceil(height.max(1));
+        u128::from(across) * u128::from(down) * u128::from(side(extent.depth, level))
+    });
+    let copies = u128::from(desc.array_layers) * u128::from(desc.samples.as_raw());
+    // Less than 2^96 blocks, so only damaged descriptions saturate.
+    levels
+        .sum::<u128>()
+        .saturating_mul(copies)
+        .saturating_mul(bytes.into())
 }
 
 /// Checks that placements that need an object of their own do not share it.

@@ -55,6 +55,8 @@ pub enum PlanRule {
     TypeNotAllowed,
     /// Offsets must be multiples of the alignment.
     Misaligned,
+    /// The size that a resource requires must not be smaller than its contents, unless sizes are only for comparison ([`WindowRule::WholeFrame`](crate::plan::WindowRule)).
+    RequirementTooSmall,
     /// A placement must have at least the size that the resource requires in that kind of memory.
     TooSmall,
     /// A placement must end inside its object (VUID-VkBindImageMemoryInfo-pNext-12330 and -01617 and similar ones).

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use tileheap::measure::DedicatedRequirement;
-use tileheap::plan::MemoryKind;
 use tileheap::plan::check::PlanRule;
-use tileheap::units::Alignment;
+use tileheap::plan::{MemoryKind, WindowRule};
+use tileheap::units::{Alignment, Bytes};
 
 use super::{name, pairs_where, placements_where, refused};
 
@@ -63,6 +63,45 @@ fn a_memory_type_is_not_allowed() {
         },
         |fault, _| fault.rule == PlanRule::TypeNotAllowed,
     );
+}
+
+/// As in a plan of the frame from before an image got a wider format or a larger extent, or a buffer more bytes: every table agrees with the others.
+#[test]
+fn a_requirement_is_smaller_than_the_contents() {
+    use tileheap::frame::tables::ResourceKind;
+    for memory in [MemoryKind::Tile, MemoryKind::Arena, MemoryKind::Dedicated] {
+        refused(
+            |plan| {
+                let is_executable = plan.options.windows != WindowRule::WholeFrame;
+                let is_site = |index: usize| is_executable && plan.placements[index].memory == memory;
+                let sites = placements_where(plan, is_site);
+                let named = |index: usize| (index, name(plan, plan.placements[index].resource));
+                sites.into_iter().map(named).collect()
+            },
+            |plan, &(index, _)| {
+                let id = plan.placements[index].resource;
+                let contents = match plan.frame.resource(id).kind {
+                    ResourceKind::Buffer { desc, .. } => desc.size.0,
+                    ResourceKind::Image { desc, extent, .. } => {
+                        let texel = tileheap::profile::texel_bytes(desc.format).unwrap();
+                        u64::from(extent.width) * u64::from(extent.height) * texel
+                    }
+                };
+                let less = Bytes(contents - 1);
+                let requirement = &mut Arc::make_mut(&mut plan.requirements).resources[id.index()];
+                requirement.size = less;
+                if let Some(tile) = &mut requirement.tile {
+                    tile.size = less;
+                }
+                for placement in plan.placements.iter_mut().filter(|one| one.resource == id) {
+                    placement.size = less;
+                }
+            },
+            |fault, (_, name)| {
+                fault.rule == PlanRule::RequirementTooSmall && fault.message.contains(&format!("`{name}`"))
+            },
+        );
+    }
 }
 
 #[test]
