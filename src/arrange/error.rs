@@ -1,6 +1,6 @@
 //! Errors of arrangements.
 
-use tileheap_json::{JsonSyntaxError, written_by};
+use tileheap_json::{JsonSyntaxError, other_version};
 
 /// The reason why an arrangement does not fit its frame; names passes and resources.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -220,7 +220,7 @@ impl CannotGroup {
 /// Describes a document that cannot be read, by its version if the format is that of arrangements, otherwise by its format.
 fn other_document(format: &str, version: u64) -> String {
     match format {
-        "tileheap-arrangement" => format!("{}only version 1 can be read", written_by(version)),
+        "tileheap-arrangement" => other_version(version, 1),
         other => format!("format `{other}`: only `tileheap-arrangement` can be read"),
     }
 }

@@ -18,6 +18,9 @@ pub enum FrameError {
     /// Text that is not a valid list of weights.
     #[error("weights JSON: {0}")]
     Weights(#[source] tileheap_json::Error),
+    /// Text that is not a valid list of assumptions of reach.
+    #[error("reach JSON, {0}")]
+    Reaches(#[source] tileheap_json::JsonSyntaxError),
     /// Text that is not a valid description of a frame.
     #[error(transparent)]
     Json(#[from] super::json::JsonError),

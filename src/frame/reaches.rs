@@ -6,7 +6,6 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use tileheap_json::{did_you_mean, is_default, parse};
 
-use super::json::JsonError;
 use super::tables::ResourceKind;
 use super::{Frame, FrameError, FrameRule};
 use super::{ReadReach, ResourceId, TileLists};
@@ -37,14 +36,14 @@ impl ReachAssumptions {
     /// Reads the JSON form: of one frame, or of several frames by file name under `frames`, in which case it returns the entry of `file`.
     ///
     /// # Errors
-    /// [`FrameError::Json`] if it is neither, [`FrameRule::Unknown`] if `file` is not among several.
+    /// [`FrameError::Reaches`] if it is neither, [`FrameRule::Unknown`] if `file` is not among several.
     pub fn from_json(text: &str, file: &str) -> crate::Result<ReachAssumptions> {
         #[derive(Deserialize)]
         struct Several<T> {
             frames: T,
         }
         fn read<T: DeserializeOwned>(text: &str) -> Result<T, FrameError> {
-            parse(text).map_err(|fault| FrameError::Json(JsonError::Syntax(fault)))
+            parse(text).map_err(FrameError::Reaches)
         }
         // The form is decided first, so that errors are about its own fields.
         if read::<Several<Option<IgnoredAny>>>(text)?.frames.is_none() {

@@ -61,7 +61,7 @@ pub enum Error {
         expected: &'static str,
     },
     /// A document of another version.
-    #[error("{}this tileheap reads version {expected}", written_by(*.found))]
+    #[error("{}", other_version(*.found, *.expected))]
     Version {
         /// The document's version.
         found: u64,
@@ -108,11 +108,15 @@ pub fn is_one(number: &u32) -> bool {
     *number == 1
 }
 
-/// Names the release that wrote a document of another version, for messages: `version 1, written by tileheap 0.1; `.
-pub fn written_by(version: u64) -> String {
-    match version {
-        1 => "version 1, written by tileheap 0.1; ".to_owned(),
-        _ => format!("version {version}, written by a later tileheap; "),
+/// The message about a document whose version is not the expected one.
+pub fn other_version(found: u64, expected: u64) -> String {
+    match found < expected {
+        true => format!(
+            "version {found} is older; this tileheap reads version {expected}: write it again with this release"
+        ),
+        false => {
+            format!("version {found}, written by a later tileheap; this tileheap reads version {expected}")
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Errors for JSON text that does not describe a frame.
 
-use tileheap_json::{JsonSyntaxError, written_by};
+use tileheap_json::{JsonSyntaxError, other_version};
 
 use super::document::VERSION;
 
@@ -18,7 +18,7 @@ pub enum JsonError {
         found: String,
     },
     /// A document of a version that cannot be read.
-    #[error("frame JSON: {}this tileheap reads version {VERSION}", written_by(*.found))]
+    #[error("frame JSON: {}", other_version(*.found, VERSION))]
     Version {
         /// Version stated by the file.
         found: u64,

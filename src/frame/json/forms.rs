@@ -78,9 +78,9 @@ pub(super) fn with_forms(path: &str, problem: &str) -> Option<String> {
         return None;
     }
     let field = path.rsplit('.').next()?.split('[').next()?;
-    // The document's own `version` is a number.
-    let is_version = path == "version";
-    let (_, forms) = FORMS.iter().find(|(name, _)| *name == field && !is_version)?;
+    // The document's own `version` is a number, and the `external` of a semaphore a Boolean value.
+    let is_another = path == "version" || path.starts_with("semaphores[");
+    let (_, forms) = FORMS.iter().find(|(name, _)| *name == field && !is_another)?;
     Some(format!("{problem}; accepted: `{}`", forms.join("`, `")))
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ash::vk;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::document as doc;
 use super::document::{FORMAT, VERSION};
@@ -14,7 +15,7 @@ use crate::frame::{
     CommandBufferId, Frame, FrameBuilder, FrameError, FrameRule, QueueId, ResourceId, SemaphoreId, SubmitId,
 };
 use crate::names::shortened;
-use tileheap_json::{did_you_mean, parse};
+use tileheap_json::{did_you_mean, nearest, parse};
 
 /// Parses text as a frame document of type `T`: native or loose.
 #[cfg(feature = "import")]
@@ -41,13 +42,33 @@ pub(in crate::frame) fn dialect(text: &str) -> Result<Dialect, JsonError> {
     }
     let header: Header = parse(text)?;
     match (header.format, header.version) {
-        (None, _) => Ok(Dialect::Loose),
+        (None, _) => loose(text),
         (Some(format), _) if format != FORMAT => Err(JsonError::Format {
             found: shortened(&format),
         }),
         (Some(_), Some(found)) if found != VERSION => Err(JsonError::Version { found }),
         (Some(_), _) => Ok(Dialect::Native),
     }
+}
+
+/// Returns the loose dialect for a text without the field `format`, unless the text has fields that only native documents have.
+fn loose(text: &str) -> Result<Dialect, JsonError> {
+    let fields: BTreeMap<String, IgnoredAny> = parse(text)?;
+    let is_native = ["version", "queues", "submits", "semaphores"];
+    let Some(field) = is_native.into_iter().find(|field| fields.contains_key(*field)) else {
+        return Ok(Dialect::Loose);
+    };
+    if fields.contains_key("passes") {
+        return Ok(Dialect::Loose);
+    }
+    let misspelt = fields.keys().find(|key| nearest(key, ["format"]).is_some());
+    let misspelt = misspelt.map_or_else(String::new, |key| format!(" (`{}` is misspelt)", shortened(key)));
+    Err(JsonError::Field {
+        path: "`format`".to_owned(),
+        problem: format!(
+            "the field is missing{misspelt}: a document with `{field}` needs `\"format\": \"{FORMAT}\"`; without `{field}`, it is read in the loose form"
+        ),
+    })
 }
 
 /// Parses a native document. Errors list the accepted forms of the field.
