@@ -44,7 +44,8 @@ pub fn search_from(
     let mut best = search_as_described(plan, plan, options, others, watch);
     let mut changed: Option<Plan> = None;
     while !ended.get() {
-        let Some((change, next)) = best_change(changed.as_ref().unwrap_or(plan), plan, &best, options) else {
+        let from = changed.as_ref().unwrap_or(plan);
+        let Some((change, next)) = best_change(from, plan, &best, options, watch) else {
             break;
         };
         let before = std::slice::from_ref(&best.arrangement);
@@ -70,12 +71,13 @@ pub fn search_from(
 }
 
 /// Returns the change to the description that saves the most traffic in the current arrangement, and a quick plan with it; `None` if no change saves
-/// enough.
+/// enough, or if `watch` ends the search.
 fn best_change(
     plan: &Plan,
     described: &Plan,
     best: &SearchResult,
     options: &SearchOptions,
+    watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()>,
 ) -> Option<(DescriptionChange, Plan)> {
     let mut saved = (best.traffic.described.0 / MIN_SAVINGS_DIVISOR) as i64;
     let mut found = None;
@@ -84,6 +86,9 @@ fn best_change(
         described.input.frame(),
         [options.format, options.extent, options.usage],
     ) {
+        if watch(&best.traffic).is_break() {
+            return None;
+        }
         let Some(next) = replanned(plan, change) else {
             continue;
         };
@@ -140,6 +145,9 @@ fn search_as_described(
     // Then from results at other sizes, from near the best one, and last from the best one itself, so that no single move improves the result.
     search.begin(true);
     for arrangement in others {
+        if best.ended {
+            break;
+        }
         if let Some(start) = search.fitted(arrangement) {
             search.climb(start, Moves::SmallFirst, &mut best);
         }
@@ -275,6 +283,9 @@ impl Search<'_> {
 
     /// Improves an arrangement with moves of the given kinds until none helps or the search has to end.
     pub(super) fn climb(&mut self, start: Arrangement, moves: Moves, best: &mut Best<'_>) {
+        if best.ended {
+            return;
+        }
         let Some(traffic) = self.evaluate(&start) else {
             return;
         };
