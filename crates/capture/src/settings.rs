@@ -146,6 +146,10 @@ impl Settings {
         let Some(folder) = folder(&get) else {
             return Ok(None);
         };
+        if folder.to_string_lossy().contains(char::REPLACEMENT_CHARACTER) {
+            let folder = folder.display();
+            return Err(format!("setting {FOLDER} is `{folder}`: the path is not UTF-8"));
+        }
         let frames = match of(FRAMES) {
             None => FrameRule::Heaviest(DEFAULT_SEARCH),
             Some(text) => frames(&text).ok_or_else(|| {

@@ -52,7 +52,8 @@ impl SettingSources<'_> {
 /// The values of a layer's settings for an instance that this process creates.
 pub fn of_instance(layer: &LayerDesc, info: &vk::InstanceCreateInfo<'_>) -> SettingValues {
     SettingSources {
-        variable: &|name| std::env::var(name).ok(),
+        // Invalid UTF-8 becomes U+FFFD, which the layers report.
+        variable: &|name| Some(std::env::var_os(name)?.to_string_lossy().into_owned()),
         property: &android::property,
         file: &file_text(),
         structure: in_structure(layer, info),

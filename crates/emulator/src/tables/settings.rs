@@ -166,10 +166,14 @@ impl Reader<'_> {
         self.values.get(setting).cloned()
     }
 
-    fn path(&self, setting: &str) -> Option<PathBuf> {
-        self.value(setting)
-            .filter(|path| !path.is_empty())
-            .map(|path| resolve(Path::new(&path)))
+    fn path(&mut self, setting: &str) -> Option<PathBuf> {
+        let path = self.value(setting).filter(|path| !path.is_empty())?;
+        if path.contains(char::REPLACEMENT_CHARACTER) {
+            let error = format!("setting {setting} is `{path}`: the path is not UTF-8; nothing is written");
+            self.errors.push(error);
+            return None;
+        }
+        Some(resolve(Path::new(&path)))
     }
 
     fn parsed<T>(&mut self, setting: &str, parse: impl Fn(&str) -> Result<T, String>) -> Option<T> {
