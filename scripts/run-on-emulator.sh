@@ -2,8 +2,8 @@
 # run-on-emulator.sh [--log FILE] PROGRAM [ARGUMENT...]: runs a program on the emulator; exits with 3 if an error was reported, else
 # with the program's own status. `tileheap run` does more; this script needs only the layer, next to this file or in target/emulator.
 #
-# Each kind of message goes to standard error with its count, and the first message of each in full; FILE gets all of them, as
-# one JSON document per line. VK_DRIVER_FILES selects the driver, VK_TILEHEAP_EMULATOR_PROFILE the emulated device.
+# Each kind of message goes to standard error with its count, and the first message of each in full; FILE gets all of them at
+# the end, as one JSON document per line. VK_DRIVER_FILES selects the driver, VK_TILEHEAP_EMULATOR_PROFILE the emulated device.
 set -uo pipefail
 case ${1:-} in
     -h | --help)
@@ -36,8 +36,9 @@ if [ $# = 0 ]; then
     exit 2
 fi
 kept=$log
-log=${log:-$(mktemp)}
-: >"$log"
+[ -z "$kept" ] || : >"$kept" || exit 2
+# A private file: another run may write to the same FILE.
+log=$(mktemp) || exit 2
 # The loader reads VK_ADD_LAYER_PATH only if VK_LAYER_PATH is not set. Validation, if named, stays above.
 path=VK_ADD_LAYER_PATH
 [ -z "${VK_LAYER_PATH:-}" ] || path=VK_LAYER_PATH
@@ -51,5 +52,6 @@ sed -n '/"event":"message"/s/.*"id":"\([^"]*\)".*/\1/p' "$log" | sort | uniq -c 
     printf '%b\n' "${text//\\\"/\"}"
 done >&2
 if grep -q '"event":"message".*"severity":"error"' "$log"; then status=3; fi
-[ -n "$kept" ] || rm -f "$log"
+[ -z "$kept" ] || cp "$log" "$kept"
+rm -f "$log"
 exit "$status"
