@@ -70,7 +70,7 @@ pub(crate) fn check(file: &Path, text: &str, table: &Table, problem: &Problem) -
             .collect::<Result<_>>()?,
     };
     check_certificate(problem, &certificate).map_err(|error| {
-        Error::negative(format!(
+        Error::Verdict(format!(
             "{}: the certificate is invalid: {}",
             shown(file),
             error.with_names(|item| table.ids[item as usize].clone())

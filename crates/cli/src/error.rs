@@ -1,4 +1,4 @@
-//! Errors: one line on standard error, and an exit status.
+//! Errors and negative answers: one line, and an exit status.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::fmt;
@@ -29,6 +29,8 @@ pub(crate) enum Error {
     Exit(u8),
     /// A failed check: prints the message and exits with this status.
     Failed(u8, String),
+    /// A negative answer, which `main` prints on standard output, where positive ones are.
+    Verdict(String),
 }
 
 impl Error {
@@ -43,6 +45,18 @@ impl Error {
     /// Creates an error for a negative answer; the message states the reason.
     pub(crate) fn negative(message: impl Into<String>) -> Error {
         Error::Failed(NEGATIVE_ANSWER, message.into())
+    }
+
+    /// The exit status, and the message for standard error if there is one.
+    pub(crate) fn status(&self) -> (u8, Option<&str>) {
+        match self {
+            Error::BrokenPipe => (0, None),
+            Error::Message(message) => (1, Some(message)),
+            Error::Usage(message) => (2, Some(message)),
+            Error::Exit(status) => (*status, None),
+            Error::Failed(status, message) => (*status, Some(message)),
+            Error::Verdict(_) => (NEGATIVE_ANSWER, None),
+        }
     }
 
     /// Creates an error about a named file or option.
@@ -60,22 +74,9 @@ impl Error {
 
     /// Prints the error's message, if there is one, and returns the exit status.
     pub(crate) fn report(self) -> ExitCode {
-        match self {
-            Error::BrokenPipe => ExitCode::SUCCESS,
-            Error::Message(message) => {
-                print(&message);
-                ExitCode::from(1)
-            }
-            Error::Usage(message) => {
-                print(&message);
-                ExitCode::from(2)
-            }
-            Error::Exit(status) => ExitCode::from(status),
-            Error::Failed(status, message) => {
-                print(&message);
-                ExitCode::from(status)
-            }
-        }
+        let (status, message) = self.status();
+        message.into_iter().for_each(print);
+        ExitCode::from(status)
     }
 
     /// Prints help if it was requested, and otherwise one line about the invalid command line.
@@ -181,7 +182,7 @@ from_errors!(
 );
 
 /// Prints one line on standard error; control characters become spaces.
-fn print(message: &str) {
+pub(crate) fn print(message: &str) {
     let mut line = String::from("tileheap: ");
     line.extend(message.chars().map(|c| if c.is_control() { ' ' } else { c }));
     line.push('\n');

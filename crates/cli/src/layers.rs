@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::error::{Error, Result};
 use crate::input::shown;
 #[cfg(unix)]
-use crate::interrupt::interrupt;
+use crate::interrupt;
 
 /// One of this project's Vulkan layers.
 pub(crate) struct Layer {
@@ -202,6 +202,16 @@ pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).map_err(|error| Error::of(path.display(), error))
 }
 
+/// The text of a path that a layer reads from its settings, which are UTF-8.
+pub(crate) fn as_text(path: &Path) -> Result<&str> {
+    path.to_str().ok_or_else(|| {
+        Error::new(format!(
+            "the path `{}` is not UTF-8: choose another one",
+            path.display()
+        ))
+    })
+}
+
 /// The value of a variable that lists layers, with `last` appended unless the list contains it.
 fn appended(variable: &str, last: &str) -> OsString {
     let mut list = env::var_os(variable).unwrap_or_default();
@@ -231,7 +241,7 @@ fn run_to_its_end(command: &mut Command) -> std::io::Result<ExitStatus> {
     for signal in [SIGQUIT, SIGTERM, SIGHUP] {
         signal_hook::flag::register_conditional_default(signal, has_ended.clone())?;
     }
-    let ends_command = interrupt();
+    let ends_command = interrupt::ends_command();
     ends_command.store(false, Ordering::Relaxed);
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
     let handle = signals.handle();
@@ -259,6 +269,7 @@ fn run_to_its_end(command: &mut Command) -> std::io::Result<ExitStatus> {
     });
     has_ended.store(true, Ordering::Relaxed);
     ends_command.store(true, Ordering::Relaxed);
+    interrupt::forget();
     ended
 }
 

@@ -5,7 +5,7 @@
 //! commands ──► frames, networks, caches ──► documents ──► report
 //!   options      plan                       JSON          charts, HTML, SVG, PNG
 //! ```
-//! Results go to standard output, errors as one line to standard error. Exit status: 0 success, 1 failure, 2 invalid command
+//! Results and verdicts go to standard output, errors as one line to standard error. Exit status: 0 success, 1 failure, 2 invalid command
 //! line, 3 a negative answer ([`error::NEGATIVE_ANSWER`]), 4 no answer within a budget.
 #![forbid(unsafe_code)]
 
@@ -33,7 +33,8 @@ use std::process::ExitCode;
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
 
 use commands::CommandLine;
-use error::Error;
+use error::{Error, NEGATIVE_ANSWER};
+use output::Output;
 
 fn main() -> ExitCode {
     // By default, clap colors a dumb terminal if `CI` is set.
@@ -44,8 +45,16 @@ fn main() -> ExitCode {
     };
     let matches = CommandLine::command().color(color).try_get_matches();
     let parsed = matches.and_then(|matches| CommandLine::from_arg_matches(&matches));
-    match parsed.map(CommandLine::run) {
+    let result = parsed.map(CommandLine::run);
+    if interrupt::is_interrupted() {
+        error::print("interrupted by Ctrl-C: the result is the best found until then");
+    }
+    match result {
         Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(Error::Verdict(verdict))) => match Output::stdout().write_report(&format!("{verdict}\n")) {
+            Ok(()) => ExitCode::from(NEGATIVE_ANSWER),
+            Err(error) => error.report(),
+        },
         Ok(Err(error)) => error.report(),
         Err(usage) => Error::report_usage(&usage),
     }

@@ -4,6 +4,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::PathBuf;
 
 use crate::error::{Error, Result};
+use crate::input::is_stdin;
 
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -15,9 +16,11 @@ impl Output {
         Output { file: None }
     }
 
-    /// Creates an output to a file, or to standard output for `None`.
+    /// Creates an output to a file, or to standard output for `None` and `-`.
     pub(crate) fn to(file: Option<PathBuf>) -> Output {
-        Output { file }
+        Output {
+            file: file.filter(|file| !is_stdin(file)),
+        }
     }
 
     pub(crate) fn write(&self, text: &str) -> Result<()> {

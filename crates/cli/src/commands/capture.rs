@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -18,7 +18,7 @@ use crate::frames::advice::with_advice;
 use crate::frames::arrange::{ArrangeOptions, Limits};
 use crate::frames::plan::{FrameArguments, FrameOptions};
 use crate::input::{read_text, shown};
-use crate::layers::{CAPTURE, absolute, status_of, wait};
+use crate::layers::{CAPTURE, absolute, as_text, status_of, wait};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::report::chart::Chart;
@@ -76,6 +76,12 @@ pub(crate) struct Arguments {
     limits: Limits,
 }
 
+/// The report as a page.
+const REPORT: &str = "report.html";
+
+/// The report in machine-readable form.
+const REPORT_JSON: &str = "report.json";
+
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     // Report invalid options before the program runs.
     arguments.options.read_profile()?;
@@ -85,6 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         None => arguments.program.clone(),
     };
     let layer = CAPTURE.find(arguments.layers.as_deref())?;
+    as_text(&absolute(&arguments.output)?)?;
     let options = [
         (settings::FRAMES, "--frames", &arguments.frames),
         (settings::BORDER, "--border", &arguments.border),
@@ -156,6 +163,7 @@ fn report_again(arguments: &Arguments, document: &Path) -> Result<()> {
     }
     let created = missing_folders(&arguments.output);
     let folder = writable(&arguments.output)?;
+    remove_reports(&folder).map_err(|error| cannot_write(&arguments.output, &error))?;
     let written = write_reports(arguments, &[document.to_owned()], &folder);
     written.inspect_err(|_| remove_empty(&folder, &created))
 }
@@ -169,10 +177,10 @@ fn write_reports(arguments: &Arguments, documents: &[PathBuf], folder: &Path) ->
         charts.extend(drawn);
         reports.push(report);
     }
-    let report = folder.join("report.html");
+    let report = folder.join(REPORT);
     Output::to(Some(report.clone())).write(&page::page(&charts, &[]))?;
     let json = serde_json::to_string_pretty(&reports).map_err(|error| Error::of("the report", error))?;
-    Output::to(Some(folder.join("report.json"))).write(&format!("{json}\n"))?;
+    Output::to(Some(folder.join(REPORT_JSON))).write(&format!("{json}\n"))?;
     let frames: Vec<String> = documents.iter().map(|path| path.display().to_string()).collect();
     let (frames, page) = (frames.join("\n  "), report.display());
     Output::stdout().write_report(&format!("\nFrames\n  {frames}\nReport\n  {page}\n"))?;
@@ -271,7 +279,19 @@ fn prepare(out: &Path) -> Result<PathBuf> {
     for earlier in documents_in(&folder)? {
         fs::remove_file(earlier).map_err(named)?;
     }
+    remove_reports(&folder).map_err(named)?;
     Ok(folder)
+}
+
+/// Removes the reports of an earlier run, which must not remain if this one fails.
+fn remove_reports(folder: &Path) -> std::io::Result<()> {
+    for report in [REPORT, REPORT_JSON] {
+        match fs::remove_file(folder.join(report)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Returns the captured frames in a folder, in order of frame and device number.

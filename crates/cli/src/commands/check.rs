@@ -14,6 +14,7 @@ use tileheap::lower::{DeviceQueues, LoweringDesc, lower};
 use tileheap::measure::estimate;
 use tileheap::plan::{Plan, WindowRule};
 use tileheap::profile::DeviceProfile;
+use tileheap::units::Bytes;
 
 use super::pack;
 use crate::certificates;
@@ -93,12 +94,54 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         counted(plan.passes.len() as u64, "pass"),
         counted(plan.resources.len() as u64, "resource"),
         counted(barriers as u64, "barrier"),
-    ))
+    ))?;
+    Output::stdout().write_report(&other_sizes(&plan))
+}
+
+/// The maximum number of resources in the note of [`other_sizes`].
+const MAX_OTHER_SIZES: usize = 4;
+
+/// A note about resources whose size in the plan is not the estimate for its profile; empty if there are none. A plan does not contain the descriptions of
+/// resources, so this is how a changed description shows if its contents still fit.
+fn other_sizes(plan: &Plan) -> String {
+    // Other sizes are always raw.
+    if plan.options.windows == WindowRule::WholeFrame {
+        return String::new();
+    }
+    let Ok(estimates) = estimate(&plan.frame, &plan.profile) else {
+        return String::new();
+    };
+    let sizes = plan.requirements.resources.iter().zip(&estimates.resources);
+    let named = plan.frame.resources().iter().zip(sizes);
+    let others: Vec<String> = named
+        .filter_map(|(resource, (planned, estimated))| {
+            let (planned, estimated) = match (planned.tile, estimated.tile) {
+                (Some(planned), Some(estimated)) if planned.size != estimated.size => {
+                    (planned.size, estimated.size)
+                }
+                _ => (planned.size, estimated.size),
+            };
+            let is_other = planned != Bytes::ZERO && planned != estimated;
+            is_other.then(|| format!("`{}` {planned} instead of {estimated}", resource.name))
+        })
+        .collect();
+    if others.is_empty() {
+        return String::new();
+    }
+    let more = match others.len().saturating_sub(MAX_OTHER_SIZES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let listed = others[..others.len().min(MAX_OTHER_SIZES)].join(", ");
+    format!(
+        "note: the plan does not have the sizes that are estimated for {}: {listed}{more}; a driver reported other sizes, or the frame has changed\n",
+        plan.profile.name
+    )
 }
 
 fn invalid(plan: &Path, why: String) -> Error {
     let plan = shown(plan);
-    Error::negative(format!(
+    Error::Verdict(format!(
         "{plan}: the plan is invalid: {why}: plan the frame again"
     ))
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 use serde_json::Value;
 use tileheap::plan::Plan;
+use tileheap::profile::DeviceProfile;
 
 use crate::error::{Error, Result};
 use crate::frames::diff::{Difference, differences};
@@ -34,7 +35,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         ));
     }
     let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
-    Output::to(arguments.output.clone()).write_report(&report(&old, &new))
+    let text = format!(
+        "- {}\n+ {}\n\n{}",
+        side(&arguments.old, &old),
+        side(&arguments.new, &new),
+        report(&old, &new)
+    );
+    Output::to(arguments.output.clone()).write_report(&text)
+}
+
+/// The file, the frame and the device of a plan.
+fn side(path: &Path, plan: &Value) -> String {
+    let name = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let profile = DeviceProfile::from_json(&plan["profile"].to_string()).ok();
+    let heap = profile.and_then(|profile| profile.tile);
+    let heap = heap.map_or_else(String::new, |tile| format!(", tile heap {}", tile.size));
+    let (frame, profile) = (name(&plan["frame"]), name(&plan["profile"]["name"]));
+    format!("{}: frame `{frame}` on {profile}{heap}", shown(path))
 }
 
 /// A plan as JSON, validated without its frame.

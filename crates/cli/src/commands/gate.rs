@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         [] => String::new(),
         notes => format!(" (guessed or ignored in the file: {})", notes.join("; ")),
     };
-    Err(Error::negative(format!(
+    Err(Error::Verdict(format!(
         "{result} is below the minimum of {missed}: {cause}{notes}"
     )))
 }

@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::builder::TypedValueParser;
@@ -18,7 +17,7 @@ use tileheap_pack::{
 use crate::certificates;
 use crate::error::{Error, NEGATIVE_ANSWER, Result, UNDECIDED};
 use crate::input::{read_text_in, shown};
-use crate::interrupt::interrupt;
+use crate::interrupt::{interruptible, is_interrupted};
 use crate::output::Output;
 use crate::pools;
 use crate::progress::Progress;
@@ -149,8 +148,6 @@ fn exit(is_packed: bool, verdict: Verdict) -> Result<()> {
 /// Runs a search within the budgets, and shows its progress; Ctrl-C ends it with the best answer so far.
 fn run_search<T>(arguments: &Arguments, search: impl FnOnce(Steps, ProgressCallback<'_>) -> T) -> T {
     let shown = Progress::new("packing", 0);
-    let stop = interrupt();
-    stop.store(false, Ordering::Relaxed);
     let mut last = Instant::now();
     let end = arguments.time.map(|time| last + time);
     let mut watch = |progress: tileheap_pack::Progress| {
@@ -163,7 +160,7 @@ fn run_search<T>(arguments: &Arguments, search: impl FnOnce(Steps, ProgressCallb
             ));
         }
         let is_over = end.is_some_and(|end| Instant::now() >= end);
-        match is_over || stop.load(Ordering::Relaxed) {
+        match is_over || is_interrupted() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
@@ -173,9 +170,7 @@ fn run_search<T>(arguments: &Arguments, search: impl FnOnce(Steps, ProgressCallb
         (None, Some(_)) => Steps::UNLIMITED,
         (None, None) => Steps::default(),
     };
-    let found = search(budget, &mut watch);
-    stop.store(true, Ordering::Relaxed);
-    found
+    interruptible(|| search(budget, &mut watch))
 }
 
 fn solve(

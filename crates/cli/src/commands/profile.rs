@@ -14,7 +14,7 @@ use crate::output::Output;
 #[command(after_help = include_str!("help/profile.txt"))]
 pub(crate) struct Arguments {
     /// A name, or a profile as JSON; - for standard input
-    #[arg(value_name = "NAME|FILE")]
+    #[arg(value_name = "NAME|FILE", hide_possible_values = true, value_parser = profile::NameOrFile)]
     profile: String,
     /// Print JSON
     #[arg(long)]

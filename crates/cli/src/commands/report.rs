@@ -30,6 +30,7 @@ use crate::frames::diff::{differences, moved_resources};
 use crate::frames::plan::{FrameArguments, FrameOptions};
 use crate::frames::sweep::sweep;
 use crate::input::{is_stdin, read_bytes, require_text, shown, text_of};
+use crate::interrupt::is_interrupted;
 use crate::networks::network::Network;
 use crate::networks::options::{
     TensorOptions, policies as storage_policies, strategies as tensor_strategies,
@@ -337,7 +338,8 @@ fn planned(arguments: &Arguments, frame: &FrameArguments, text: &str) -> Result<
         Some(_) => Sweep::Repeat(Bytes(0), Bytes(6_000_000)),
         None => sweep_around(heap),
     };
-    let range = arguments.sweep.or(heap.filter(|_| thorough).map(around));
+    let is_swept = thorough && !is_interrupted();
+    let range = arguments.sweep.or(heap.filter(|_| is_swept).map(around));
     if let Some(over) = range {
         let here = match over {
             Sweep::Heap(..) => heap.map(|heap| heap.0),

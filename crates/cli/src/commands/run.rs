@@ -13,6 +13,7 @@ use tileheap_device::profile::{DeviceProfile, PRESETS};
 
 use crate::documents::{self, Document};
 use crate::error::{Error, NEGATIVE_ANSWER, Result};
+use crate::input::is_stdin;
 use crate::layers::{self, absolute, signal_of, wait};
 use crate::output::Output;
 use crate::report::messages::{CheckedMemory, Summary};
@@ -33,7 +34,7 @@ pub(crate) struct Arguments {
     /// The device to emulate; only with `--layer emulator` [default: adreno-830]
     #[arg(long, value_name = "NAME", value_parser = named(emulated(), |name| name, None))]
     profile: Option<&'static str>,
-    /// Write the messages to a file as JSON, one per line
+    /// Write the messages to a file as JSON, one per line, when the program has ended
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     log: Option<PathBuf>,
     /// The lowest level of messages that makes the command fail
@@ -100,6 +101,8 @@ struct RunOutcome {
     /// The exit status of this command.
     exit: u8,
     program: Ended,
+    /// Reason that the program was not started; `null` if it was.
+    not_started: Option<String>,
     /// Reason that nothing was checked; `null` if something was.
     unchecked: Option<String>,
     #[serde(flatten)]
@@ -111,8 +114,8 @@ impl Document for RunOutcome {
     const VERSION: u64 = 1;
 }
 
-/// The exit status of a program, or the signal that ended it: exactly one of the two is `null`.
-#[derive(Serialize, Deserialize)]
+/// The exit status of a program, or the signal that ended it; the other is `null`, and both are if the program was not started.
+#[derive(Default, Serialize, Deserialize)]
 struct Ended {
     status: Option<i32>,
     signal: Option<i32>,
@@ -137,15 +140,55 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let text = format!("{option} needs `--layer emulator`: remove the option, or choose that layer");
         return Err(Error::usage(text));
     }
+    let json = &arguments.json;
+    let result = supervised(arguments);
+    let write = |outcome: &RunOutcome| match json {
+        Some(_) => Output::to(json.clone()).write(&documents::write(outcome)),
+        None => Ok(()),
+    };
+    let outcome = match result {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            let (exit, message) = error.status();
+            write(&RunOutcome {
+                exit,
+                program: Ended::default(),
+                not_started: message.map(str::to_owned),
+                unchecked: Some("nothing was checked: the program was not started".to_owned()),
+                summary: Summary::of("", layer.checked()),
+            })?;
+            return Err(error);
+        }
+    };
+    // There is no other place to report a closed standard error.
+    let _ = std::io::stderr().write_all(text(&outcome, arguments.log.as_deref()).as_bytes());
+    write(&outcome)?;
+    match outcome.exit {
+        0 => Ok(()),
+        status => Err(Error::Exit(status)),
+    }
+}
+
+/// Runs the program under the layer, and reads the messages. The layer writes them to a private file, because another run may write to the same `--log`.
+fn supervised(arguments: &Arguments) -> Result<RunOutcome> {
+    let layer = arguments.layer;
     let folder = layer.of_loader().find(arguments.layers.as_deref())?;
     if arguments.require_device && enumerate_devices().map_or(true, |devices| devices.is_empty()) {
         let none = "this machine has no Vulkan device: install a driver, such as Mesa's lavapipe";
         return Err(Error::negative(none.to_owned()));
     }
-    let json = arguments.json.as_deref().map(absolute).transpose()?;
-    let temporary = || std::env::temp_dir().join(format!("tileheap-run-{}.jsonl", std::process::id()));
-    let log = absolute(&arguments.log.clone().unwrap_or_else(temporary))?;
-    File::create(&log).map_err(|error| Error::of(format!("cannot write `{}`", log.display()), error))?;
+    // Errors are reported before the program runs, which may take long.
+    if let Some(kept) = arguments.log.as_deref().filter(|kept| !is_stdin(kept)) {
+        create(kept)?;
+    }
+    // A failed run must not leave the trace of an earlier one.
+    if let Some(earlier) = arguments.trace.as_deref().filter(|earlier| earlier.is_file()) {
+        std::fs::remove_file(earlier)
+            .map_err(|error| Error::cannot_write(earlier, &error, "another path"))?;
+    }
+    let log = absolute(&std::env::temp_dir().join(format!("tileheap-run-{}.jsonl", std::process::id())))?;
+    layers::as_text(&log)?;
+    create(&log)?;
     let mut command = layer.of_loader().command(&folder, &arguments.program)?;
     command.env(layer.variable("MESSAGE_LOG"), &log);
     command.env(layer.variable("POSSIBLE"), "true");
@@ -156,24 +199,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         command.env(layer.variable("PROFILE"), profile);
     }
     if let Some(trace) = &arguments.trace {
-        command.env(layer.variable("TRACE"), absolute(trace)?);
+        command.env(layer.variable("TRACE"), layers::as_text(&absolute(trace)?)?);
     }
     let ended = wait(&mut command);
-    let messages = std::fs::read_to_string(&log).unwrap_or_default();
-    if arguments.log.is_none() {
-        // If it cannot be removed, it stays among other temporary files.
-        let _ = std::fs::remove_file(&log);
+    let messages = std::fs::read(&log).unwrap_or_default();
+    // If it cannot be removed, it stays among other temporary files.
+    let _ = std::fs::remove_file(&log);
+    if let Some(kept) = &arguments.log {
+        Output::to(Some(kept.clone())).write_bytes(&messages)?;
     }
-    let outcome = outcome(ended?, Summary::of(&messages, layer.checked()), arguments.fail_on);
-    // There is no other place to report a closed standard error.
-    let _ = std::io::stderr().write_all(text(&outcome, arguments.log.as_deref()).as_bytes());
-    if json.is_some() {
-        Output::to(json).write(&documents::write(&outcome))?;
-    }
-    match outcome.exit {
-        0 => Ok(()),
-        status => Err(Error::Exit(status)),
-    }
+    let summary = Summary::of(&String::from_utf8_lossy(&messages), layer.checked());
+    Ok(outcome(ended?, summary, arguments.fail_on))
+}
+
+/// Creates an empty file.
+fn create(file: &Path) -> Result<()> {
+    let created = File::create(file).map(|_| ());
+    created.map_err(|error| Error::of(format!("cannot write `{}`", file.display()), error))
 }
 
 fn outcome(ended: ExitStatus, summary: Summary, fail_on: FailOn) -> RunOutcome {
@@ -191,6 +233,7 @@ fn outcome(ended: ExitStatus, summary: Summary, fail_on: FailOn) -> RunOutcome {
     RunOutcome {
         exit,
         program,
+        not_started: None,
         unchecked,
         summary,
     }
@@ -210,7 +253,7 @@ fn text(outcome: &RunOutcome, log: Option<&Path>) -> String {
         } if status != 0 => text += &format!("tileheap: the program failed with status {status}\n"),
         _ => {}
     }
-    if let Some(log) = log {
+    if let Some(log) = log.filter(|log| !is_stdin(log)) {
         text += &format!("tileheap: all messages are in {}\n", log.display());
     }
     text

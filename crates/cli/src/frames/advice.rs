@@ -8,6 +8,7 @@ use tileheap::plan::{OffChipReason, PlacementReason, Plan};
 use super::arrange::{ArrangedPlan, DescribedPlan, Limits, gain};
 use super::limits::{caps_document, crowded_document};
 use crate::error::{Error, Result};
+use crate::interrupt::is_interrupted;
 
 /// The best combinations of changes to a frame, and the resources that its plan keeps out of tile memory.
 pub(crate) struct Advice<'a> {
@@ -31,7 +32,7 @@ const COMBINATIONS: usize = 5;
 
 /// Searches with each kind of change by itself, with all kinds except strips, with those that leave the description unchanged, and with all. Returns the
 /// best [`COMBINATIONS`] of them, and the result of the search that leaves the description unchanged. Omits combinations without a gain, and those that
-/// lead to the same arrangement as an earlier one.
+/// lead to the same arrangement as an earlier one. Once interrupted, returns those found so far.
 fn combinations<'a>(
     described: DescribedPlan<'a>,
     limits: &Limits,
@@ -45,11 +46,11 @@ fn combinations<'a>(
     sets.extend([whole.collect(), as_described.clone(), all.clone()]);
     sets.retain(|kinds| !kinds.is_empty());
     sets.dedup();
-    let best = described.searched(limits, &as_described, &[])?.found;
+    let first = described.searched(limits, &as_described, &[])?;
+    let best = first.found.clone();
     let others = [best.arrangement.clone()];
     let mut combinations: Vec<Combination<'a>> = Vec::new();
-    for kinds in sets {
-        let planned = described.searched(limits, &kinds, &others)?;
+    let mut add = |kinds: Vec<&'static str>, planned: ArrangedPlan<'a>| {
         let is_known = combinations
             .iter()
             .map(|other| &other.planned.found.arrangement)
@@ -57,6 +58,16 @@ fn combinations<'a>(
         if gain(&planned.found) > 0 && !is_known {
             combinations.push(Combination { kinds, planned });
         }
+    };
+    for kinds in sets {
+        if is_interrupted() {
+            break;
+        }
+        let planned = described.searched(limits, &kinds, &others)?;
+        add(kinds, planned);
+    }
+    if is_interrupted() {
+        add(as_described, first);
     }
     combinations.sort_by_key(|one| std::cmp::Reverse(gain(&one.planned.found)));
     combinations.truncate(COMBINATIONS);

@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::{ArgGroup, Args, ValueHint};
@@ -15,14 +14,14 @@ use tileheap::arrange::{
 use tileheap::execute::ExecutedFrame;
 use tileheap::frame::import::ImportedFrame;
 use tileheap::frame::{Frame, PassId, ResourceId};
-use tileheap::plan::Plan;
+use tileheap::plan::{Plan, Traffic};
 use tileheap::units::Bytes;
 
 use super::limits::{caps_document, crowded_document, limits_in_words, shortfalls_document};
 use super::plan::{FrameOptions, of_parts};
 use crate::error::{Error, Result};
 use crate::input::{read_text, shown};
-use crate::interrupt::interrupt;
+use crate::interrupt::{interruptible, is_interrupted};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::values::{Budget, named, parse_factor, parse_repeat_cost, parse_time, share};
@@ -143,19 +142,16 @@ impl Limits {
             steps: self.search_steps.map_or(defaults.steps, |steps| steps.0),
         };
         let progress = Progress::new("searching for arrangements", 0);
-        let stop = interrupt();
-        stop.store(false, Ordering::Relaxed);
         let end = self.time.map(|time| Instant::now() + time);
-        let found = arrange::search_from(plan, &allowed, others, &mut |traffic| {
+        let mut watch = |traffic: &Traffic| {
             let share = share(traffic.share());
             progress.set_message(format!("searching for arrangements, {share} on chip so far"));
-            match stop.load(Ordering::Relaxed) || end.is_some_and(|end| Instant::now() >= end) {
+            match is_interrupted() || end.is_some_and(|end| Instant::now() >= end) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
-        });
-        stop.store(true, Ordering::Relaxed);
-        found
+        };
+        interruptible(|| arrange::search_from(plan, &allowed, others, &mut watch))
     }
 }
 

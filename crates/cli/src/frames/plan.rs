@@ -38,7 +38,7 @@ pub(crate) struct FrameArguments {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FrameOptions {
     /// The device: a name (see `tileheap profile --help`) or a profile as JSON
-    #[arg(long, default_value = "adreno-830", value_name = "NAME|FILE")]
+    #[arg(long, default_value = "adreno-830", value_name = "NAME|FILE", hide_possible_values = true, value_parser = profile::NameOrFile)]
     pub(crate) profile: String,
     /// The size of the tile heap, instead of the device's: 8355840, 18MiB, 8.5MB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
@@ -128,6 +128,11 @@ impl FrameArguments {
 
     /// Reads the frame from its file's text, and applies the options to it; `extent`, if given, replaces its base extent.
     pub(crate) fn frame_from(&self, text: &str, extent: Option<(u32, u32)>) -> Result<ImportedFrame> {
+        if is_stdin(&self.frame) && is_stdin(Path::new(&self.options.profile)) {
+            return Err(Error::usage(
+                "frame and profile cannot both come from standard input: give one as a file",
+            ));
+        }
         let mut imported = frame_from(&self.frame, text, extent)?;
         self.options.assumed.apply(&self.frame, &mut imported)?;
         self.options.apply(imported)

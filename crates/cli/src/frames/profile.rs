@@ -1,7 +1,9 @@
 //! Device profiles: reading them, and printing them.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use serde_json::Value;
 use tileheap::names;
 use tileheap::profile::{DeviceProfile, OptionalFeatures, PRESETS};
@@ -9,6 +11,27 @@ use tileheap::units::Bytes;
 
 use crate::error::{Error, Result};
 use crate::input::{is_stdin, read_text, shown};
+
+/// Parses the name of a preset or the path of a file; completions offer the names.
+#[derive(Clone)]
+pub(crate) struct NameOrFile;
+
+impl TypedValueParser for NameOrFile {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(PRESETS.into_iter().map(PossibleValue::new)))
+    }
+}
 
 /// A device profile by name, or from a file.
 pub(crate) fn read(name_or_file: &str) -> Result<DeviceProfile> {

@@ -9,6 +9,7 @@ use super::arrange::{DescribedPlan, Limits};
 use super::plan::FrameArguments;
 use crate::documents::{SweepOver, SweepPoint, SweepResult};
 use crate::error::Result;
+use crate::interrupt::is_interrupted;
 use crate::progress::Progress;
 use crate::values::Sweep;
 
@@ -31,6 +32,9 @@ pub(crate) fn sweep(
     let progress = Progress::new("planning at every size", u64::from(POINTS));
     let mut points = Vec::new();
     for step in 0..POINTS {
+        if is_interrupted() && !points.is_empty() {
+            break;
+        }
         let (profile, extent) = match range {
             Sweep::Heap(from, to) | Sweep::Repeat(from, to) => {
                 let size = Bytes(between(from.0, to.0, step));
@@ -96,6 +100,9 @@ fn repeats(
     // An arrangement found at one cost may also be the best at another. It is planned once, because repeat costs do not change the plan.
     let mut known: Vec<SearchResult> = Vec::new();
     for limits in &limits {
+        if is_interrupted() && !known.is_empty() {
+            break;
+        }
         let others: Vec<Arrangement> = known.iter().map(|other| other.arrangement.clone()).collect();
         let found = limits.search(&plan, &limits.kinds(), &others);
         if known.iter().all(|other| other.arrangement != found.arrangement) {

@@ -122,6 +122,83 @@ fn the_outcome_is_written_as_json() {
     );
 }
 
+/// The first run starts the second one with the same log, which ends first and reports nothing.
+#[test]
+fn runs_with_the_same_log_do_not_affect_each_other() {
+    let log = place("shared.jsonl");
+    let command = env!("CARGO_BIN_EXE_tileheap");
+    let second = format!(
+        "'{command}' run --layers '{}' --log '{log}' -- sh -c '{}'",
+        layer(),
+        CHECKED.replace('\'', "'\\''")
+    );
+    let run = script(&["--log", &log], &format!("{CHECKED}; {ERROR}; {second}"));
+    assert_eq!(run.status, 3, "{}", run.err);
+    contains(run.err, &["1 error and 0 warnings", "0 errors and 0 warnings"]);
+    let kept = std::fs::read_to_string(&log).expect("the log is kept");
+    assert!(kept.contains("TILEHEAP-x"), "{kept}");
+}
+
+#[test]
+fn a_program_that_does_not_start_leaves_no_earlier_outcome() {
+    let file = place("not_started.json");
+    let trace = place("not_started.trace");
+    for path in [&file, &trace] {
+        std::fs::write(path, r#"{"exit": 0}"#).expect("a file");
+    }
+    let layer = layer();
+    let options = [
+        "run",
+        "--layers",
+        &layer,
+        "--json",
+        &file,
+        "--trace",
+        &trace,
+        "--",
+        "/no/such/program",
+    ];
+    tileheap(&options).names(1, &["/no/such/program"]);
+    let text = std::fs::read_to_string(&file).expect("the file is written");
+    let outcome: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(outcome["exit"], 1);
+    assert!(
+        outcome["not_started"]
+            .as_str()
+            .is_some_and(|why| why.contains("/no/such/program")),
+        "{outcome}"
+    );
+    assert!(!Path::new(&trace).exists());
+}
+
+#[test]
+fn paths_that_the_layer_cannot_read_are_refused() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let path = scratch("").join(OsStr::from_bytes(b"not \xff UTF-8"));
+    let layer = layer();
+    for option in ["--trace", "capture"] {
+        let mut refused = command();
+        match option {
+            "capture" => refused.args(["capture", "--layers", &layer, "--output"]),
+            option => refused.args(["run", "--layers", &layer, option]),
+        };
+        if option == "capture" {
+            let manifest = r#"{"layer": {"library_path": "./libVkLayer_tileheap_emulator.so"}}"#;
+            std::fs::write(Path::new(&layer).join("VkLayer_tileheap_capture.json"), manifest)
+                .expect("a file");
+        }
+        let output = refused.arg(&path).args(["--", "true"]).output();
+        Run::new(&output.expect("it starts")).names(1, &["is not UTF-8"]);
+        assert!(!path.exists());
+    }
+    let mut logged = command();
+    logged.args(["run", "--layers", &layer, "--log"]).arg(&path);
+    let output = logged.args(["--", "sh", "-c", CHECKED]).output();
+    assert_eq!(Run::new(&output.expect("it starts")).status, 0);
+    assert!(path.exists());
+}
+
 #[test]
 fn a_required_device_is_looked_for_before_the_program_runs() {
     let layer = layer();

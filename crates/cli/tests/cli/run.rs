@@ -31,6 +31,12 @@ impl Run {
         self.out
     }
 
+    /// Standard output of a run with a negative answer, without messages on standard error.
+    pub(crate) fn denied(self) -> String {
+        assert_eq!((self.status, self.err.as_str()), (3, ""), "{}", self.out);
+        self.out
+    }
+
     /// [`Run::good`], with these parts.
     pub(crate) fn shows(self, parts: &[&str]) -> String {
         contains(self.good(), parts)

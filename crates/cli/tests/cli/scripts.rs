@@ -12,9 +12,11 @@
 //!   /totals/tile_bytes = 0               a value of the document; also <= and >=
 //! $2 plan - --color < frame.json        it ends with status 2 and one line with these parts
 //!   --color
+//! $3> gate frame.json --min-on-chip 90%  a negative answer, on standard output
 //! set plan.json /passes/0/step = 9 > spoilt.json
 //! replace frame.json albedo => color > other.json
 //! same plan.json again.json
+//! gone report.html                       there is no such file
 //! open page.html 1200x900                in a browser; the following lines use this page, and functions of `page.js`
 //! move middle('albedo')                  the mouse; `click` clicks there
 //! press Tab Enter
@@ -63,6 +65,7 @@ impl Script {
         let run: Run = tileheap_in(&self.folder, input.as_bytes(), &words);
         let said = match status {
             "" => run.good(),
+            "3>" => run.denied(),
             status => run.bad(status.parse().expect("a status")),
         };
         for part in expected {
@@ -207,6 +210,7 @@ fn run(path: &Path) {
                 let (one, other) = rest.split_once(' ').expect("two files");
                 assert_eq!(script.read(one), script.read(other));
             }
+            ("gone", rest) => assert!(!script.folder.join(rest).exists(), "{rest}"),
             ("open", rest) => {
                 if !script.open(rest) {
                     return;

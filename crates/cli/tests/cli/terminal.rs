@@ -3,6 +3,8 @@
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
+use serde_json::json;
+
 use crate::run::{FRAME, command, file, scratch};
 use crate::support;
 
@@ -145,6 +147,52 @@ fn an_interrupted_search_prints_its_best_answer() {
     assert!(terminal.wait().expect("it ends").success(), "{seen}");
     assert!(
         seen.contains("height") && seen.contains("none before the time limit or Ctrl-C"),
+        "{seen}"
+    );
+}
+
+/// Ctrl-C ends all searches of the command, not only the current one. A search of 300 passes takes minutes.
+#[test]
+fn interrupted_advice_prints_the_best_combination_so_far() {
+    let (mut resources, mut passes) = (Vec::new(), Vec::new());
+    for pass in 0..300 {
+        let (scale, format) = (
+            [1.0, 0.5, 0.25][pass * 7 % 3],
+            ["RGBA8", "RGBA16F", "R8"][pass * 5 % 3],
+        );
+        resources.push(json!({"name": format!("t{pass}"), "format": format, "extent_scale": [scale, scale]}));
+        let earlier = [1, 2 + pass * 3 % 5]
+            .into_iter()
+            .filter_map(|back| pass.checked_sub(back));
+        let reads: Vec<_> = earlier
+            .map(|read| json!({"res": format!("t{read}"), "use": "sampled"}))
+            .collect();
+        passes.push(
+            json!({"name": format!("p{pass}"), "type": "raster", "submit": 0, "reads": reads,
+            "writes": [{"res": format!("t{pass}"), "use": "color"}]}),
+        );
+    }
+    let frame =
+        json!({"name": "long", "base_extent": [1920, 1080], "resources": resources, "passes": passes});
+    let frame = file("interrupted.json", &frame.to_string());
+    let search = ["advise", &frame, "--search-steps", "none"];
+    let Some(mut terminal) = on_terminal(&search) else {
+        return;
+    };
+    let mut terminal = terminal.stdin(Stdio::piped()).spawn().expect("a terminal");
+    let mut shown = terminal.stdout.take().expect("a pipe");
+    let (mut seen, mut byte) = (String::new(), [0]);
+    while !seen.contains("on chip so far") {
+        let count = shown.read(&mut byte).expect("what is shown");
+        assert_eq!(count, 1, "it ended too soon: {seen}");
+        seen.push(char::from(byte[0]));
+    }
+    let mut keys = terminal.stdin.take().expect("a pipe");
+    keys.write_all(b"\x03").expect("Ctrl-C");
+    shown.read_to_string(&mut seen).expect("the rest");
+    assert!(terminal.wait().expect("it ends").success(), "{seen}");
+    assert!(
+        seen.contains("Combinations of changes") && seen.contains("interrupted by Ctrl-C"),
         "{seen}"
     );
 }
