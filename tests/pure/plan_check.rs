@@ -5,7 +5,7 @@
 //! pass           0 gbuffer  1 cull  2 lighting  3 bloom  4 merge
 //! tile 0..3      ├─ albedo ───────────────────┤                     blocks of 12,288 B
 //! arena 0                           ├─ hdr ────────────────────┤
-//!       64 KiB              ├─ lights ─────────┤├─ scratch ──────┤  two buffers take turns
+//!       72 KiB              ├─ lights ─────────┤├─ scratch ──────┤  two buffers take turns
 //! own                                                     screen
 //! ```
 
@@ -21,7 +21,7 @@ use tileheap::units::{Bytes, Run};
 use crate::drawn::frame;
 
 /// The plan of the drawing, for an Adreno 830, which complies with every rule. Its sums: albedo has three blocks and two accesses, and is bound in
-/// three passes, all of them full; three resources of 64 KiB share two of them.
+/// three passes, all of them full; three resources of 72 KiB share two of them.
 fn by_hand() -> Plan {
     let text = std::fs::read_to_string(tileheap_testkit::data("plan_by_hand.json")).expect("a readable file");
     let mut document: Value = serde_json::from_str(&text).unwrap();
