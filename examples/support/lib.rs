@@ -53,6 +53,7 @@ mod guide {
         aliasing "../../docs/guide/aliasing.md"
         test_bots "../../docs/guide/test_bots.md"
         tensors "../../docs/guide/tensors.md"
+        graph_json "../../docs/guide/graph_json.md"
         onnx "../../docs/guide/onnx.md"
         judge "../../docs/guide/judge.md"
         python "../../docs/guide/python.md"

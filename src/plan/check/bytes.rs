@@ -183,10 +183,11 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
 }
 
 /// Bytes of a buffer, or of the texels of an image in all mip levels, layers and samples: no driver needs less. 0 for formats without a known texel block,
-/// such as multi-planar ones.
+/// such as multi-planar ones, and for images with a hook, which may enable fixed-rate compression.
 fn bytes_of_contents(resource: &Resource) -> u128 {
     let (desc, extent) = match &resource.kind {
         ResourceKind::Buffer { desc, .. } => return desc.size.0.into(),
+        ResourceKind::Image { desc, .. } if desc.hook != 0 => return 0,
         ResourceKind::Image { desc, extent, .. } => (desc, extent),
     };
     let Some(TexelBlock { width, height, bytes }) = texel_block(desc.format) else {
