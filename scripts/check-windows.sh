@@ -107,8 +107,17 @@ END
     done
 }
 
+# The tests contain a compiler of shaders in C++: copies the libraries of the C++ compiler beside them.
+need_cpp_libraries() {
+    local library
+    for library in libstdc++-6.dll libgcc_s_seh-1.dll libwinpthread-1.dll; do
+        cp "$(x86_64-w64-mingw32-g++-posix -print-file-name="$library")" "$built/deps/"
+    done
+}
+
 wine() {
     need_random_numbers
+    need_cpp_libraries
     local units=(units json pack device layer) pure=(shaders pack spirv sync tensor textures)
     step "tileheap.exe plans a frame under Wine as the command does on Linux" plan_alike
     step "the unit tests of ${units[*]} pass under Wine" run_tests --lib "${units[@]/#/--package=tileheap-}"
