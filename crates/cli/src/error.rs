@@ -186,6 +186,10 @@ pub(crate) fn print(message: &str) {
     let mut line = String::from("tileheap: ");
     line.extend(message.chars().map(|c| if c.is_control() { ' ' } else { c }));
     line.push('\n');
-    // There is no other place to report a closed standard error.
-    let _ = std::io::stderr().write_all(line.as_bytes());
+    write_stderr(&line);
+}
+
+/// Writes text to standard error. A closed one is ignored: nothing else could report it.
+pub(crate) fn write_stderr(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }

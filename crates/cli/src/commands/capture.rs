@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -13,7 +13,7 @@ use tileheap_capture::document::Capture;
 use tileheap_capture::{LAYER, settings};
 
 use crate::captured::CaptureReport;
-use crate::error::{Error, Result};
+use crate::error::{self, Error, Result};
 use crate::frames::advice::with_advice;
 use crate::frames::arrange::{ArrangeOptions, Limits};
 use crate::frames::plan::{FrameArguments, FrameOptions};
@@ -131,12 +131,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         return Err(why);
     }
     if status_of(ended) != 0 {
-        let status = status_of(ended);
-        let note = format!(
-            "tileheap: the program ended with status {status}; the frames captured before that are kept\n"
-        );
-        // There is no other place to report a closed standard error.
-        let _ = std::io::stderr().write_all(note.as_bytes());
+        error::print(&format!(
+            "the program ended with status {}; the frames captured before that are kept",
+            status_of(ended)
+        ));
     }
     write_reports(arguments, &documents, &folder)
 }

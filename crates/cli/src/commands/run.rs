@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
@@ -12,7 +11,7 @@ use tileheap::runtime::detect::enumerate_devices;
 use tileheap_device::profile::{DeviceProfile, PRESETS};
 
 use crate::documents::{self, Document};
-use crate::error::{Error, NEGATIVE_ANSWER, Result};
+use crate::error::{self, Error, NEGATIVE_ANSWER, Result};
 use crate::input::is_stdin;
 use crate::layers::{self, absolute, signal_of, wait};
 use crate::output::Output;
@@ -160,8 +159,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             return Err(error);
         }
     };
-    // There is no other place to report a closed standard error.
-    let _ = std::io::stderr().write_all(text(&outcome, arguments.log.as_deref()).as_bytes());
+    error::write_stderr(&text(&outcome, arguments.log.as_deref()));
     write(&outcome)?;
     match outcome.exit {
         0 => Ok(()),

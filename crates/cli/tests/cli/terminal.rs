@@ -43,6 +43,29 @@ fn with_redirection(arguments: &[&str], redirection: &str) -> Option<Command> {
     Some(terminal)
 }
 
+/// Reads what a program prints until it contains `text`.
+fn read_until(shown: &mut impl Read, text: &str, seen: &mut String) {
+    let mut byte = [0];
+    while !seen.contains(text) {
+        let count = shown.read(&mut byte).expect("what is shown");
+        assert_eq!(count, 1, "it ended too soon: {seen}");
+        seen.push(char::from(byte[0]));
+    }
+}
+
+/// Presses Ctrl-C when the command shows `text`, and returns everything that it prints. It must succeed.
+fn interrupted(mut terminal: Command, text: &str) -> String {
+    let mut terminal = terminal.stdin(Stdio::piped()).spawn().expect("a terminal");
+    let mut shown = terminal.stdout.take().expect("a pipe");
+    let mut seen = String::new();
+    read_until(&mut shown, text, &mut seen);
+    let mut keys = terminal.stdin.take().expect("a pipe");
+    keys.write_all(b"\x03").expect("Ctrl-C");
+    shown.read_to_string(&mut seen).expect("the rest");
+    assert!(terminal.wait().expect("it ends").success(), "{seen}");
+    seen
+}
+
 #[test]
 fn headings_are_bold_on_a_terminal_that_wants_it() {
     let frame = file("bold.json", FRAME);
@@ -82,15 +105,8 @@ fn what_takes_long_says_so_on_a_terminal() {
     };
     let mut terminal = terminal.spawn().expect("a terminal");
     let mut shown = terminal.stdout.take().expect("a pipe");
-    let (mut seen, mut byte) = (String::new(), [0]);
-    while !seen.contains("writing") {
-        assert_eq!(
-            shown.read(&mut byte).expect("what is shown"),
-            1,
-            "it ended without a word: {seen}"
-        );
-        seen.push(char::from(byte[0]));
-    }
+    let mut seen = String::new();
+    read_until(&mut shown, "writing", &mut seen);
     let trace = std::fs::read(&pipe).expect("the trace");
     assert!(trace.starts_with(b"tileheap-trace\n"));
     shown.read_to_string(&mut seen).expect("the rest");
@@ -130,24 +146,13 @@ fn an_interrupted_search_prints_its_best_answer() {
         table += &format!("{item},{first},{},{size},64\n", first + length);
     }
     let table = file("interrupted.csv", &table);
-    let Some(mut terminal) = on_terminal(&["pack", &table, "--time", "10min"]) else {
+    let Some(terminal) = on_terminal(&["pack", &table, "--time", "10min"]) else {
         return;
     };
-    let mut terminal = terminal.stdin(Stdio::piped()).spawn().expect("a terminal");
-    let mut shown = terminal.stdout.take().expect("a pipe");
-    let (mut seen, mut byte) = (String::new(), [0]);
-    while !seen.contains("steps, best") {
-        let count = shown.read(&mut byte).expect("what is shown");
-        assert_eq!(count, 1, "it ended too soon: {seen}");
-        seen.push(char::from(byte[0]));
-    }
-    let mut keys = terminal.stdin.take().expect("a pipe");
-    keys.write_all(b"\x03").expect("Ctrl-C");
-    shown.read_to_string(&mut seen).expect("the rest");
-    assert!(terminal.wait().expect("it ends").success(), "{seen}");
+    let shown = interrupted(terminal, "steps, best");
     assert!(
-        seen.contains("height") && seen.contains("none before the time limit or Ctrl-C"),
-        "{seen}"
+        shown.contains("height") && shown.contains("none before the time limit or Ctrl-C"),
+        "{shown}"
     );
 }
 
@@ -176,23 +181,12 @@ fn interrupted_advice_prints_the_best_combination_so_far() {
         json!({"name": "long", "base_extent": [1920, 1080], "resources": resources, "passes": passes});
     let frame = file("interrupted.json", &frame.to_string());
     let search = ["advise", &frame, "--search-steps", "none"];
-    let Some(mut terminal) = on_terminal(&search) else {
+    let Some(terminal) = on_terminal(&search) else {
         return;
     };
-    let mut terminal = terminal.stdin(Stdio::piped()).spawn().expect("a terminal");
-    let mut shown = terminal.stdout.take().expect("a pipe");
-    let (mut seen, mut byte) = (String::new(), [0]);
-    while !seen.contains("on chip so far") {
-        let count = shown.read(&mut byte).expect("what is shown");
-        assert_eq!(count, 1, "it ended too soon: {seen}");
-        seen.push(char::from(byte[0]));
-    }
-    let mut keys = terminal.stdin.take().expect("a pipe");
-    keys.write_all(b"\x03").expect("Ctrl-C");
-    shown.read_to_string(&mut seen).expect("the rest");
-    assert!(terminal.wait().expect("it ends").success(), "{seen}");
+    let shown = interrupted(terminal, "on chip so far");
     assert!(
-        seen.contains("Combinations of changes") && seen.contains("interrupted by Ctrl-C"),
-        "{seen}"
+        shown.contains("Combinations of changes") && shown.contains("interrupted by Ctrl-C"),
+        "{shown}"
     );
 }
