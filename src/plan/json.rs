@@ -8,6 +8,7 @@
 //!   "objects": [{ "memory": "tile", "memory_type": 0, "size": 552960 }],
 //!   "resources": [{
 //!     "name": "motion",
+//!     "image": { "format": "R16G16_SFLOAT", "extent": [480, 288], "usage": ["COLOR_ATTACHMENT", "SAMPLED"] },
 //!     "reason": { "kind": "tile", "savings": 1105920, "text": "keeps 1.1 MiB of traffic per frame on chip" },
 //!     "accesses": [{ "pass": "draw", "kind": "color_attachment", "version": "current", "reads": false, "writes": true, "count": 1 }],
 //!     "first_placement": 0,
@@ -23,7 +24,7 @@
 //! }
 //! ```
 //! Sizes and offsets are bytes; `first` and `end` are steps, half-open; a resource's `reason.kind` is the reason why it is not in tile memory, and
-//! `"dedicated": true` means that the driver requests a dedicated allocation. Derived numbers (`count`, `bound_bytes`, `first_pass`, `within`, …) are
+//! `"dedicated": true` means that the driver requests a dedicated allocation. Derived numbers (`count`, `bound_bytes`, `first_pass`, `within`, `image`, …) are
 //! for readers, and must be consistent. So are `runs` and `origin` in the plan of a rewritten frame: the described passes that a pass runs, and the
 //! described resource of a resource. `charges` are the costs of running it:
 //! `{ "passes": [{ "pass": "blur #1", "cause": "repeat", "bytes": 1500000 }], "halo_thousandths": 1000 }`. The fields

@@ -8,7 +8,7 @@ use tileheap_json::is_default;
 
 use crate::execute::Charges;
 use crate::frame::tables::HistoryVersion;
-use crate::frame::{AccessKind, PassId, QueueId, ResourceId};
+use crate::frame::{AccessKind, BufferDesc, ImageDesc, PassId, QueueId, ResourceId};
 use crate::measure::ResourceRequirements;
 use crate::plan::{
     MemoryKind, MemoryObject, ObjectId, OffChipReason, Optimality, PlacementReason, PlanOptions, PlanTotals,
@@ -81,6 +81,12 @@ pub(super) struct Resource {
     /// The described resource, if a rewritten frame was planned. Derived from the frame.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) origin: Option<String>,
+    /// For an image: its description, with the extent in texels and the complete usage. Derived from the frame: for readers, and optional.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) image: Option<ImageDesc>,
+    /// For a buffer: its description, with the complete usage. Derived from the frame: for readers, and optional.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) buffer: Option<BufferDesc>,
     pub(super) reason: ReasonEntry,
     pub(super) accesses: Vec<ResourceAccess>,
     pub(super) first_placement: u32,

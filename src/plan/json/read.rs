@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::error::PlanJsonError;
@@ -80,6 +81,7 @@ fn read_plan(
     head: &Head,
     document: Document,
 ) -> Result<Plan, PlanJsonError> {
+    check_descriptions(split.frame(), &document)?;
     let (resources, placements, conflicts) = read_resources(head, &document)?;
     let passes = read_passes(head, &document)?;
     check_objects(&document)?;
@@ -152,6 +154,43 @@ fn check_frame(frame: &Frame, head: &Head) -> Result<(), PlanJsonError> {
     let resources = frame.resources().iter().map(|resource| &resource.name);
     same_names("resource", &head.resources, resources)?;
     same_names("pass", &head.passes, frame.passes().iter().map(|pass| &pass.name))
+}
+
+/// Checks that the planned resources have the descriptions of the frame, if the document contains descriptions.
+fn check_descriptions(frame: &Frame, document: &Document) -> Result<(), PlanJsonError> {
+    for (planned, resource) in document.resources.iter().zip(frame.resources()) {
+        let (image, buffer) = write::description(resource);
+        if (planned.image, planned.buffer) == (None, None)
+            || (planned.image, planned.buffer) == (image, buffer)
+        {
+            continue;
+        }
+        let name = &resource.name;
+        let other = match (planned.image, image, planned.buffer, buffer) {
+            (Some(planned), Some(framed), None, None) => other_field(planned, framed),
+            (None, None, Some(planned), Some(framed)) => other_field(planned, framed),
+            _ => None,
+        };
+        return Err(fault(match other {
+            Some((field, planned, framed)) => format!(
+                "resource `{name}` has {field} {planned} in the plan, but {framed} in the frame: plan the frame again"
+            ),
+            None => format!(
+                "resource `{name}` is an image in the plan and a buffer in the frame, or the opposite: plan the frame again"
+            ),
+        }));
+    }
+    Ok(())
+}
+
+/// The first field in which two descriptions differ, with both values as JSON.
+fn other_field<Desc: Serialize>(planned: Desc, framed: Desc) -> Option<(String, Value, Value)> {
+    let [planned, framed] = [planned, framed].map(|desc| serde_json::to_value(desc).unwrap_or_default());
+    let keys = planned.as_object()?.keys().chain(framed.as_object()?.keys());
+    // A default is not written.
+    let mut others = keys.filter(|key| planned[*key] != framed[*key]);
+    let key = others.next()?;
+    Some((key.clone(), planned[key].clone(), framed[key].clone()))
 }
 
 /// Adds the stores of the document to a planned frame.
@@ -336,7 +375,8 @@ fn difference(given: &Value, written: &Value, path: &str) -> Option<String> {
                 };
                 return Some(format!("{part} has an unexpected field `{}`", clip(key)));
             }
-            let absent = |key: &str| key == "within" && !given.contains_key(key);
+            // Derived, and missing in plans of earlier versions.
+            let absent = |key: &str| ["within", "image", "buffer"].contains(&key) && !given.contains_key(key);
             let mut keys = written.iter().filter(|(key, _)| *key != "text" && !absent(key));
             keys.find_map(|(key, written)| {
                 let inside = if path.is_empty() {

@@ -2,8 +2,8 @@
 
 use super::form::{self, Document, FORMAT, VERSION};
 use crate::execute::Charges;
-use crate::frame::tables::Access;
-use crate::frame::{Frame, IdNames, PassId, ResourceId};
+use crate::frame::tables::{Access, Resource, ResourceKind};
+use crate::frame::{BufferDesc, Extent, Frame, IdNames, ImageDesc, PassId, ResourceId};
 use crate::plan::PlannedStore;
 use crate::plan::{OffChipReason, PlacementReason, Plan};
 use crate::units::{Bytes, Step};
@@ -83,9 +83,12 @@ fn resource(plan: &Plan, id: ResourceId) -> form::Resource {
             end: placement.span.end,
         }
     });
+    let (image, buffer) = description(frame.resource(id));
     form::Resource {
         name: id,
         origin: origin(plan, id),
+        image,
+        buffer,
         reason: reason(plan, id),
         accesses: uses
             .map(|&index| access(&frame.accesses()[index as usize]))
@@ -93,6 +96,24 @@ fn resource(plan: &Plan, id: ResourceId) -> form::Resource {
         first_placement: run.first,
         placements: placements.collect(),
         requirements: plan.requirements.resources[id.index()],
+    }
+}
+
+/// The description of an image or of a buffer.
+pub(super) fn description(resource: &Resource) -> (Option<ImageDesc>, Option<BufferDesc>) {
+    match resource.kind {
+        ResourceKind::Image { desc, extent, usage } => {
+            let extent = Extent::Texels(extent);
+            (
+                Some(ImageDesc {
+                    extent,
+                    usage,
+                    ..desc
+                }),
+                None,
+            )
+        }
+        ResourceKind::Buffer { desc, usage } => (None, Some(BufferDesc { usage, ..desc })),
     }
 }
 

@@ -101,8 +101,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 /// The maximum number of resources in the note of [`other_sizes`].
 const MAX_OTHER_SIZES: usize = 4;
 
-/// A note about resources whose size in the plan is not the estimate for its profile; empty if there are none. A plan does not contain the descriptions of
-/// resources, so this is how a changed description shows if its contents still fit.
+/// A note about resources whose size in the plan is not the estimate for its profile; empty if there are none. In plans of earlier versions, which do not
+/// contain the descriptions of resources, this is how a changed description shows if its contents still fit.
 fn other_sizes(plan: &Plan) -> String {
     // Other sizes are always raw.
     if plan.options.windows == WindowRule::WholeFrame {

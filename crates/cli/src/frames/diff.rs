@@ -12,8 +12,9 @@ pub(crate) struct Difference {
 }
 
 /// All differences between two plans, grouped under headings.
-pub(crate) fn differences(old: &Value, new: &Value) -> [(&'static str, Vec<Difference>); 3] {
+pub(crate) fn differences(old: &Value, new: &Value) -> [(&'static str, Vec<Difference>); 4] {
     [
+        ("Descriptions", other_descriptions(old, new)),
         ("Resources", differing(&placements(old), &placements(new))),
         ("Bound in passes", differing(&bindings(old), &bindings(new))),
         ("Totals", differing(&totals(old), &totals(new))),
@@ -28,6 +29,38 @@ pub(crate) fn moved_resources(old: &Value, new: &Value) -> BTreeSet<String> {
         .filter(|name| old.get(*name) != new.get(*name))
         .cloned()
         .collect()
+}
+
+/// The resources of both plans whose descriptions differ. Plans of earlier versions do not contain descriptions.
+fn other_descriptions(old: &Value, new: &Value) -> Vec<Difference> {
+    let described = |plan: &Value| -> BTreeMap<String, String> {
+        let resources = entries(&plan["resources"]);
+        let described = resources.filter_map(|(name, resource)| Some((name, description(resource)?)));
+        described.collect()
+    };
+    let mut differences = differing(&described(old), &described(new));
+    differences.retain(|one| one.old.is_some() && one.new.is_some());
+    differences
+}
+
+/// The description of a resource: the format and the extent of an image, or the size of a buffer, and fields that are not at their defaults.
+fn description(resource: &Value) -> Option<String> {
+    let list = |value: &Value, separator: &str| match value.as_array() {
+        Some(values) => values.iter().map(text).collect::<Vec<_>>().join(separator),
+        None => text(value),
+    };
+    if let Some(image) = resource["image"].as_object() {
+        let (format, extent) = (text(&image["format"]), list(&image["extent"], "x"));
+        let others = image
+            .iter()
+            .filter(|(key, _)| !["format", "extent"].contains(&key.as_str()));
+        let others = others.map(|(key, value)| format!(", {} {}", key.replace('_', " "), list(value, " | ")));
+        return Some(format!("{format} {extent}{}", others.collect::<String>()));
+    }
+    let buffer = resource["buffer"].as_object()?;
+    let others = buffer.iter().filter(|(key, _)| *key != "size");
+    let others = others.map(|(key, value)| format!(", {} {}", key.replace('_', " "), list(value, " | ")));
+    Some(format!("{} B{}", buffer["size"], others.collect::<String>()))
 }
 
 /// The placements of each resource.
