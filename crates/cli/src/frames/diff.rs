@@ -33,34 +33,48 @@ pub(crate) fn moved_resources(old: &Value, new: &Value) -> BTreeSet<String> {
 
 /// The resources of both plans whose descriptions differ. Plans of earlier versions do not contain descriptions.
 fn other_descriptions(old: &Value, new: &Value) -> Vec<Difference> {
-    let described = |plan: &Value| -> BTreeMap<String, String> {
-        let resources = entries(&plan["resources"]);
-        let described = resources.filter_map(|(name, resource)| Some((name, description(resource)?)));
-        described.collect()
-    };
-    let mut differences = differing(&described(old), &described(new));
-    differences.retain(|one| one.old.is_some() && one.new.is_some());
-    differences
+    let (old, new) = (descriptions(old), descriptions(new));
+    let both = old
+        .iter()
+        .filter_map(|(name, old)| Some((name, old, new.get(name)?)));
+    both.filter(|(_, old, new)| old != new)
+        .map(|(name, old, new)| Difference {
+            name: name.clone(),
+            old: Some(description(old, new)),
+            new: Some(description(new, old)),
+        })
+        .collect()
 }
 
-/// The description of a resource: the format and the extent of an image, or the size of a buffer, and fields that are not at their defaults.
-fn description(resource: &Value) -> Option<String> {
+/// The descriptions of the images and buffers.
+fn descriptions(plan: &Value) -> BTreeMap<String, &Value> {
+    let resources = entries(&plan["resources"]);
+    let described = resources.filter_map(|(name, resource)| {
+        Some((name, resource.get("image").or_else(|| resource.get("buffer"))?))
+    });
+    described.collect()
+}
+
+/// The format and the extent of an image, or the size of a buffer, and other fields that differ from those of another description.
+fn description(description: &Value, other: &Value) -> String {
     let list = |value: &Value, separator: &str| match value.as_array() {
         Some(values) => values.iter().map(text).collect::<Vec<_>>().join(separator),
         None => text(value),
     };
-    if let Some(image) = resource["image"].as_object() {
-        let (format, extent) = (text(&image["format"]), list(&image["extent"], "x"));
-        let others = image
-            .iter()
-            .filter(|(key, _)| !["format", "extent"].contains(&key.as_str()));
-        let others = others.map(|(key, value)| format!(", {} {}", key.replace('_', " "), list(value, " | ")));
-        return Some(format!("{format} {extent}{}", others.collect::<String>()));
-    }
-    let buffer = resource["buffer"].as_object()?;
-    let others = buffer.iter().filter(|(key, _)| *key != "size");
+    let what = match description["size"].as_u64() {
+        Some(size) => format!("{size} B"),
+        None => format!(
+            "{} {}",
+            text(&description["format"]),
+            list(&description["extent"], "x")
+        ),
+    };
+    let fields = description.as_object().into_iter().flatten();
+    let others = fields.filter(|(key, value)| {
+        !["size", "format", "extent"].contains(&key.as_str()) && other[key.as_str()] != **value
+    });
     let others = others.map(|(key, value)| format!(", {} {}", key.replace('_', " "), list(value, " | ")));
-    Some(format!("{} B{}", buffer["size"], others.collect::<String>()))
+    what + &others.collect::<String>()
 }
 
 /// The placements of each resource.
