@@ -190,9 +190,9 @@ pub(crate) fn compare(rows: &mut Rows) {
             Lowerer::default(),
         );
         let next = first.after(&lowerer.lower(&planned, &first).expect("one queue runs it"));
-        for (name, situation) in [("lower", &first), ("lower, after another frame", &next)] {
+        for (name, lowering_desc) in [("lower", &first), ("lower, after another frame", &next)] {
             step(name, None, &mut || {
-                let tables = lowerer.lower(&planned, situation).expect("as before");
+                let tables = lowerer.lower(&planned, lowering_desc).expect("as before");
                 lowerer.recycle(black_box(tables));
             });
         }

@@ -147,9 +147,9 @@ fn render(args: &Args, gpu: &Gpu, mut deferred: Deferred, plan: &Checked<Plan>) 
 
     // The created objects are the same in all frames; accesses to a history alternate between its copies.
     let mut lowerer = Lowerer::default();
-    let mut situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
-    let even = lowerer.lower(plan, &situation)?;
-    let odd = lowerer.lower(plan, &situation.after(&even))?;
+    let mut lowering_desc = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
+    let even = lowerer.lower(plan, &lowering_desc)?;
+    let odd = lowerer.lower(plan, &lowering_desc.after(&even))?;
     let mut objects = Objects::create(gpu, &even)?;
     objects.import(parts.picture, Imported::Image(canvas.picture.handle));
     objects.import(read_back.texels, Imported::Buffer(canvas.texels.handle));
@@ -157,14 +157,14 @@ fn render(args: &Args, gpu: &Gpu, mut deferred: Deferred, plan: &Checked<Plan>) 
     let mut executor = Executor::new(gpu)?;
     let draws = scene.draws();
     for frame in 0..args.frames {
-        let tables = lowerer.lower(plan, &situation)?;
+        let tables = lowerer.lower(plan, &lowering_desc)?;
         objects.create_views(device, &tables)?;
         slot.begin(device, &scene, frame, args.size)?;
         let passes = PassRecorder {
             device,
             pipelines: &pipelines,
             inputs: &inputs,
-            parity: situation.parity,
+            parity: lowering_desc.parity,
             shared: slot.shared,
             vertices: vertices.handle,
             indices: indices.handle,
@@ -181,7 +181,7 @@ fn render(args: &Args, gpu: &Gpu, mut deferred: Deferred, plan: &Checked<Plan>) 
             passes.record(buffer, run.expect("every pass runs"), copied);
         })?;
         executor.wait(gpu)?;
-        situation = situation.after(&tables);
+        lowering_desc = lowering_desc.after(&tables);
         deferred.before = [args.size; 2];
         lowerer.recycle(tables);
     }

@@ -15,8 +15,8 @@ use tileheap_units::CompactSort;
 
 use super::access_use::{AccessUse, is_resolved};
 use super::error::LowerError;
+use super::lowering_desc::{DeviceQueues, Parity};
 use super::names::FrameNames;
-use super::situation::{DeviceQueues, Parity};
 use super::state::AddressSpace;
 use super::tables::{DeviceQueueIndex, OptionalIndex};
 use crate::Checked;

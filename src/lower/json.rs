@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::LowerError;
+use super::lowering_desc::{DeviceQueues, FamilyQueue, LoweringDesc, Parity};
 use super::names::FrameNames;
-use super::situation::{DeviceQueues, FamilyQueue, LoweringDesc, Parity};
 use super::state::MemoryState;
 use super::tables::Lowered;
 use crate::frame::Frame;
@@ -28,16 +28,16 @@ struct Document {
 
 impl Lowered {
     /// The tables of a planned frame, the frame's names, and the inputs for which the tables were lowered, as JSON.
-    pub fn to_json(&self, frame: &Frame, situation: &LoweringDesc) -> String {
-        let declared = situation.queues.declared().iter();
+    pub fn to_json(&self, frame: &Frame, lowering_desc: &LoweringDesc) -> String {
+        let declared = lowering_desc.queues.declared().iter();
         tileheap_json::write(&Document {
             format: FORMAT.to_owned(),
             version: VERSION,
             frame: frame.name().to_owned(),
             names: FrameNames::of(frame),
-            parity: situation.parity,
-            queues: declared.map(|&queue| situation.queues.queue(queue)).collect(),
-            before: situation.before.clone(),
+            parity: lowering_desc.parity,
+            queues: declared.map(|&queue| lowering_desc.queues.queue(queue)).collect(),
+            before: lowering_desc.before.clone(),
             tables: self.clone(),
         })
     }
@@ -52,11 +52,11 @@ impl Lowered {
             let (tables, frame) = (tileheap_json::clip(&document.frame), frame.to_owned());
             return Err(LowerError::OtherFrame { tables, frame });
         }
-        let situation = LoweringDesc {
+        let lowering_desc = LoweringDesc {
             queues: DeviceQueues::new(&document.queues),
             parity: document.parity,
             before: document.before,
         };
-        Ok((document.tables, situation))
+        Ok((document.tables, lowering_desc))
     }
 }

@@ -10,24 +10,24 @@ use super::check::DeviceFacts;
 use super::create::create;
 use super::dependencies::dependencies;
 use super::error::LowerError;
+use super::lowering_desc::LoweringDesc;
 use super::placed::Placed;
 use super::recording::record;
 use super::resolver::Dependencies;
 use super::sharing::Shared;
-use super::situation::LoweringDesc;
 use super::submits::submits;
 use super::tables::Lowered;
 use crate::Checked;
 use crate::plan::{Plan, WindowRule};
 
-/// Lowers a plan for one frame; `situation` has the frame's queues, its parity and the memory state before it.
+/// Lowers a plan for one frame; `lowering_desc` has the frame's queues, its parity and the memory state before it.
 ///
 /// # Errors
-/// If the plan's frame cannot run in the situation: another number of queues, or contents that another queue family owns. If the plan was made only
+/// If the plan's frame does not fit the description: another number of queues, or contents that another queue family owns. If the plan was made only
 /// for comparison ([`WindowRule::WholeFrame`]), or a pass needs dynamic rendering that the device lacks. In builds with debug assertions and the
 /// feature `check`, also if the checker rejects the tables: then the state that earlier work left is not as stated, or lowering has a bug.
-pub fn lower(plan: &Checked<Plan>, situation: &LoweringDesc) -> Result<Checked<Lowered>, LowerError> {
-    Lowerer::default().lower(plan, situation)
+pub fn lower(plan: &Checked<Plan>, lowering_desc: &LoweringDesc) -> Result<Checked<Lowered>, LowerError> {
+    Lowerer::default().lower(plan, lowering_desc)
 }
 
 /// Lowers plans, and reuses most of its working memory from one plan to the next.
@@ -49,20 +49,24 @@ impl Lowerer {
     pub fn lower(
         &mut self,
         plan: &Checked<Plan>,
-        situation: &LoweringDesc,
+        lowering_desc: &LoweringDesc,
     ) -> Result<Checked<Lowered>, LowerError> {
-        let tables = self.tables(plan, situation)?;
+        let tables = self.tables(plan, lowering_desc)?;
         #[cfg(feature = "check")]
         if cfg!(debug_assertions) {
-            let device =
-                DeviceFacts::declared(&plan.profile, &plan.requirements, &plan.frame, &situation.queues);
-            return Ok(tables.check(&plan.frame, situation, &device)?);
+            let device = DeviceFacts::declared(
+                &plan.profile,
+                &plan.requirements,
+                &plan.frame,
+                &lowering_desc.queues,
+            );
+            return Ok(tables.check(&plan.frame, lowering_desc, &device)?);
         }
         Ok(Checked::new(tables))
     }
 
     /// Runs the steps of lowering. Allocates nothing once the reused memory suffices.
-    fn tables(&mut self, plan: &Plan, situation: &LoweringDesc) -> Result<Lowered, LowerError> {
+    fn tables(&mut self, plan: &Plan, lowering_desc: &LoweringDesc) -> Result<Lowered, LowerError> {
         let Lowerer {
             chains,
             dependencies: found,
@@ -71,17 +75,17 @@ impl Lowerer {
         } = self;
         let scratch = scratch.get_mut().unwrap_or_else(PoisonError::into_inner);
         scratch.reset();
-        situation.check(&plan.frame)?;
+        lowering_desc.check(&plan.frame)?;
         if plan.options.windows == WindowRule::WholeFrame {
             let frame = plan.frame.name().to_owned();
             return Err(LowerError::WholeFrame { frame });
         }
-        let placed = Placed::new(plan, &situation.queues, situation.parity, scratch);
+        let placed = Placed::new(plan, &lowering_desc.queues, lowering_desc.parity, scratch);
         chains.fill(&placed);
         let shared = Shared::new(&placed, chains);
         let mut lowered = std::mem::take(spare_tables);
-        lowered.queues.extend(situation.queues.declared());
-        let (before, after) = (&situation.before, &mut lowered.after);
+        lowered.queues.extend(lowering_desc.queues.declared());
+        let (before, after) = (&lowering_desc.before, &mut lowered.after);
         dependencies(&placed, &shared, chains, before, found, after)?;
         create(&placed, &shared, &mut lowered);
         record(&placed, chains, found, &mut lowered)?;
@@ -120,14 +124,14 @@ mod tests {
             index: 0,
         };
         let queues: Vec<FamilyQueue> = (0..frame.queues().len() as u32).map(queue).collect();
-        let mut situation = LoweringDesc::first(DeviceQueues::new(&queues));
+        let mut lowering_desc = LoweringDesc::first(DeviceQueues::new(&queues));
         let mut lowerer = Lowerer::default();
         let mut last = 0;
         for _ in 0..8 {
             let before = counting::allocation_count();
-            let tables = lowerer.tables(&plan, &situation).unwrap();
+            let tables = lowerer.tables(&plan, &lowering_desc).unwrap();
             last = counting::allocation_count() - before;
-            situation = situation.after(&tables);
+            lowering_desc = lowering_desc.after(&tables);
             lowerer.recycle(Checked::new(tables));
         }
         last

@@ -1,7 +1,7 @@
 //! Lower: turns a plan into tables of Vulkan parameters.
 //!
 //! ```text
-//! Plan, Situation ─► chains ─► dependencies ─► created objects ─► passes ─► batches ─► Lowered
+//! Plan, LoweringDesc ─► chains ─► dependencies ─► created objects ─► passes ─► batches ─► Lowered
 //!  placements        epochs    barriers,        images, buffers,   render     waits,
 //!  on real queues    of uses   waits            memory             passes     signals
 //! ```
@@ -45,6 +45,7 @@ mod ids;
 mod instances;
 mod json;
 mod layouts;
+mod lowering_desc;
 mod make;
 mod names;
 mod operations;
@@ -55,7 +56,6 @@ mod queries;
 mod recording;
 mod resolver;
 mod sharing;
-mod situation;
 mod sources;
 mod state;
 mod submits;
@@ -66,6 +66,7 @@ mod words;
 
 pub use aliasing::{Aliasing, AliasingRow, PreviousUser, aliasing};
 pub use error::LowerError;
+pub use lowering_desc::{DeviceQueues, FamilyQueue, LoweringDesc, Parity};
 pub use make::{Lowerer, lower};
 pub use names::FrameNames;
 pub use queries::{
@@ -75,7 +76,6 @@ pub use queries::{
 pub(crate) use queries::{add_answer, queries_of};
 #[cfg(feature = "runtime")]
 pub(crate) use recording::STORE_GROUP;
-pub use situation::{DeviceQueues, FamilyQueue, LoweringDesc, Parity};
 pub use state::{AddressSpace, AddressSpaceKind, ByteUse, ContentState, LastUse, MemoryState};
 pub use tables::Lowered;
 pub use targets::{LocalReadMapping, PipelineTarget, PipelineTargets, RenderingInfo};

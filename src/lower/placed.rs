@@ -3,7 +3,7 @@
 use bumpalo::Bump;
 use bumpalo::collections::Vec;
 
-use super::situation::{DeviceQueues, Parity};
+use super::lowering_desc::{DeviceQueues, Parity};
 use super::subpasses::is_dynamic;
 use super::tables::{DeviceQueueIndex, ImageOrBuffer};
 use crate::frame::tables::Access;

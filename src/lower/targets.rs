@@ -3,8 +3,8 @@
 use ash::vk;
 
 use super::error::LowerError;
+use super::lowering_desc::{DeviceQueues, LoweringDesc};
 use super::make::lower;
-use super::situation::{DeviceQueues, LoweringDesc};
 use super::tables::Lowered;
 use super::tables::commands::PassContents;
 use super::tables::instances::{InstanceRow, SubpassRow};

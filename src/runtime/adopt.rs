@@ -11,14 +11,14 @@ use crate::lower::tables::instances::AttachmentRow;
 use crate::lower::{FamilyQueue, Lowered, LoweringDesc, Parity};
 
 impl BoundFrame {
-    /// The situation that the next frame is lowered for, as long as nothing else is submitted to its queues.
+    /// Description that the next frame is lowered for, as long as nothing else is submitted to its queues.
     pub fn lowering_desc(&mut self) -> LoweringDesc {
-        self.read_situation(self.parity());
-        self.lowering.situation.clone()
+        self.update_lowering_desc(self.parity());
+        self.lowering.lowering_desc.clone()
     }
 
-    /// Uses `tables` for frames in `situation`, instead of those that [`lower`](crate::lower::lower) would make: every frame that begins in that situation
-    /// is recorded and submitted from `tables`. They are checked once, here.
+    /// Uses `tables` for frames lowered for `lowering_desc`, instead of those that [`lower`](crate::lower::lower) would make: every frame that begins
+    /// in that state is recorded and submitted from `tables`. They are checked once, here.
     ///
     /// They may differ in order, transitions, load and store operations and waits, but must use the created objects: memory, images, buffers and
     /// views, the layouts of accesses and the formats of render passes are those of the bound plan.
@@ -27,24 +27,24 @@ impl BoundFrame {
     /// # use tileheap::lower::Lowered;
     /// # use tileheap::runtime::BoundFrame;
     /// # fn f(bound: &mut BoundFrame, text: &str) -> tileheap::Result<()> {
-    /// let (tables, situation) = Lowered::from_json(bound.plan().frame.name(), text)?;
-    /// bound.adopt(tables, &situation)?;
+    /// let (tables, lowering_desc) = Lowered::from_json(bound.plan().frame.name(), text)?;
+    /// bound.adopt(tables, &lowering_desc)?;
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
-    /// If the situation is for other queues, the checker rejects the tables, they need objects that were not created, or memory runs out.
-    pub fn adopt(&mut self, tables: Lowered, situation: &LoweringDesc) -> Result<()> {
+    /// If `lowering_desc` is for other queues, the checker rejects the tables, they need objects that were not created, or memory runs out.
+    pub fn adopt(&mut self, tables: Lowered, lowering_desc: &LoweringDesc) -> Result<()> {
         let other = |what: String| {
             RuntimeRule::OtherTables.broken(format!(
                 "these tables cannot run bound frame `{frame}`: {what}",
                 frame = self.plan.frame.name()
             ))
         };
-        if situation.queues != self.lowering.situation.queues {
+        if lowering_desc.queues != self.lowering.lowering_desc.queues {
             let pair = |queue: FamilyQueue| (queue.family, queue.index);
             let list = |one: &LoweringDesc| one.queues.iter().map(pair).collect::<Vec<_>>();
-            let (theirs, ours) = (list(situation), list(&self.lowering.situation));
+            let (theirs, ours) = (list(lowering_desc), list(&self.lowering.lowering_desc));
             let what = format!(
                 "the tables are for queues (family, index) {theirs:?}, but the frame is bound to {ours:?}"
             );
@@ -61,9 +61,9 @@ impl BoundFrame {
             requirements: self.plan.requirements.clone(),
             families,
         };
-        let differs = match situation.parity {
+        let differs = match lowering_desc.parity {
             Parity::Odd if self.parities == 2 => {
-                let first = LoweringDesc::first(self.lowering.situation.queues.clone());
+                let first = LoweringDesc::first(self.lowering.lowering_desc.queues.clone());
                 let own = self
                     .lowering
                     .lowerer
@@ -79,8 +79,8 @@ impl BoundFrame {
                 "their {table} differ from those that were created"
             )));
         }
-        let tables = tables.check(&self.plan.frame, situation, &device)?;
-        let (parity, before) = (situation.parity, situation.before.clone());
+        let tables = tables.check(&self.plan.frame, lowering_desc, &device)?;
+        let (parity, before) = (lowering_desc.parity, lowering_desc.before.clone());
         let mut encoded = self.with_encoding(|_, with| EncodedFrame::new(parity, before, tables, with))?;
         encoded.adopted = true;
         let same = |one: &EncodedFrame| one.parity == parity && one.before == encoded.before;

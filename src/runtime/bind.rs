@@ -153,7 +153,7 @@ impl Binder<'_> {
         self,
         number: u64,
         plan: Arc<Checked<Plan>>,
-        situation: LoweringDesc,
+        lowering_desc: LoweringDesc,
         first: Checked<Lowered>,
         mut guard: Guard,
         handles: Handles,
@@ -172,7 +172,7 @@ impl Binder<'_> {
             framebuffers: &mut framebuffers,
             render_passes: &render_passes,
         };
-        let (parity, before) = (situation.parity, situation.before.clone());
+        let (parity, before) = (lowering_desc.parity, lowering_desc.before.clone());
         let first = EncodedFrame::new(parity, before, first, &mut with)?;
         let tables: &Lowered = &first.tables;
         let copies = match parities {
@@ -188,7 +188,7 @@ impl Binder<'_> {
             (&first, &copies, parities),
             &handles,
         )?;
-        let bases = self.bases(&situation.queues, tables);
+        let bases = self.bases(&lowering_desc.queues, tables);
         let submission = Submission::new(state, &plan, tables, owned)?;
         let mut labels = Vec::new();
         if state.functions.debug_utils.is_some() {
@@ -209,7 +209,7 @@ impl Binder<'_> {
             bases,
             lowering: FrameLowering {
                 lowerer: Lowerer::default(),
-                situation,
+                lowering_desc,
                 last_state: MemoryState::default(),
                 encoded: vec![first],
             },

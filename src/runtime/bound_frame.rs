@@ -87,8 +87,8 @@ pub struct BoundFrame {
 /// The frames lowered so far, and the state that the next one is lowered from.
 pub(super) struct FrameLowering {
     pub(super) lowerer: Lowerer,
-    /// The situation that the next frame is lowered for, once it begins.
-    pub(super) situation: LoweringDesc,
+    /// Description that the next frame is lowered for, once it begins.
+    pub(super) lowering_desc: LoweringDesc,
     /// The contents that the last frame left in this plan's own memory, with values as of its end.
     pub(super) last_state: MemoryState,
     /// The first lowered frame, then some of the latest.
@@ -329,7 +329,7 @@ impl BoundFrame {
 
     /// Finds the frame that is about to begin among the frames lowered so far, or lowers it; returns its index.
     pub(super) fn encode(&mut self, parity: Parity) -> Result<usize> {
-        self.read_situation(parity);
+        self.update_lowering_desc(parity);
         let index = match self.known() {
             Some(index) => index,
             None => {
@@ -344,7 +344,7 @@ impl BoundFrame {
 
     /// Lowers the upcoming frames until they repeat, so that recording does not have to; at most half of [`MAX_KEPT_FRAMES`].
     pub(super) fn lower_ahead(&mut self) -> Result<()> {
-        self.read_situation(Parity::Even);
+        self.update_lowering_desc(Parity::Even);
         let counted = self.state.functions.timeline_semaphore.is_some();
         let is_left = |one: &ByteUse| counted || !one.space.is_tile();
         for _ in 0..MAX_KEPT_FRAMES / 2 {
@@ -354,7 +354,7 @@ impl BoundFrame {
                 None => self.lower()?,
             };
             let after = &self.lowering.encoded[index].tables.after;
-            let LoweringDesc { parity, before, .. } = &mut self.lowering.situation;
+            let LoweringDesc { parity, before, .. } = &mut self.lowering.lowering_desc;
             *parity = if self.parities == 2 {
                 parity.next()
             } else {
@@ -368,7 +368,7 @@ impl BoundFrame {
     }
 
     fn known(&self) -> Option<usize> {
-        let LoweringDesc { parity, before, .. } = &self.lowering.situation;
+        let LoweringDesc { parity, before, .. } = &self.lowering.lowering_desc;
         let known = |encoded: &EncodedFrame| encoded.parity == *parity && encoded.before == *before;
         self.lowering.encoded.iter().position(known)
     }
@@ -378,10 +378,10 @@ impl BoundFrame {
         let tables = self
             .lowering
             .lowerer
-            .lower(&self.plan, &self.lowering.situation)?;
+            .lower(&self.plan, &self.lowering.lowering_desc)?;
         let (parity, before) = (
-            self.lowering.situation.parity,
-            self.lowering.situation.before.clone(),
+            self.lowering.lowering_desc.parity,
+            self.lowering.lowering_desc.before.clone(),
         );
         let encoded = self.with_encoding(|_, with| EncodedFrame::new(parity, before, tables, with))?;
         let own = self.lowering.encoded.iter().skip(1);
@@ -413,13 +413,13 @@ impl BoundFrame {
         run(&mut self.lowering.encoded, &mut with)
     }
 
-    /// Updates the situation with the state that earlier work has left in the memory of this plan and in the tile memory of its queues.
-    pub(super) fn read_situation(&mut self, parity: Parity) {
+    /// Updates the state before the next frame with the state that earlier work has left in the memory of this plan and in the tile memory of its queues.
+    pub(super) fn update_lowering_desc(&mut self, parity: Parity) {
         let LoweringDesc {
             parity: current,
             before,
             ..
-        } = &mut self.lowering.situation;
+        } = &mut self.lowering.lowering_desc;
         *current = if self.parities == 2 { parity } else { Parity::Even };
         before.bytes.clear();
         let queues = self.timelines.lock();

@@ -64,12 +64,16 @@ impl DevicePlanner {
     }
 
     /// Same as [`Lowerer::lower`].
-    pub(super) fn lower(&self, plan: &Checked<Plan>, situation: &LoweringDesc) -> Result<Checked<Lowered>> {
+    pub(super) fn lower(
+        &self,
+        plan: &Checked<Plan>,
+        lowering_desc: &LoweringDesc,
+    ) -> Result<Checked<Lowered>> {
         match self.lowerer.try_lock() {
-            Ok(mut lowerer) => Ok(lowerer.lower(plan, situation)?),
-            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner().lower(plan, situation)?),
+            Ok(mut lowerer) => Ok(lowerer.lower(plan, lowering_desc)?),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner().lower(plan, lowering_desc)?),
             // Another thread is lowering (milliseconds for the largest frames): do not wait for it.
-            Err(TryLockError::WouldBlock) => Ok(lower(plan, situation)?),
+            Err(TryLockError::WouldBlock) => Ok(lower(plan, lowering_desc)?),
         }
     }
 

@@ -66,8 +66,8 @@ impl<'a> SelectedFrame<'a> {
     /// # Errors
     /// Same as [`BoundFrame::adopt`].
     #[cfg(feature = "check")]
-    pub fn adopt(&mut self, tables: Lowered, situation: &LoweringDesc) -> Result<()> {
-        self.bound.adopt(tables, situation)
+    pub fn adopt(&mut self, tables: Lowered, lowering_desc: &LoweringDesc) -> Result<()> {
+        self.bound.adopt(tables, lowering_desc)
     }
 }
 

@@ -165,9 +165,9 @@ fn a_history_has_a_placement_for_each_parity() {
         let Some(plan) = without_more(seed) else { continue };
         let queues = DeviceQueues::single_queue(&plan.frame);
         let aliasing = aliasing(&plan, &queues).unwrap();
-        let mut situation = LoweringDesc::first(queues);
+        let mut lowering_desc = LoweringDesc::first(queues);
         for parity in Parity::BOTH {
-            let tables = lower(&plan, &situation).unwrap();
+            let tables = lower(&plan, &lowering_desc).unwrap();
             for row in &aliasing.placements {
                 let is_pair = plan.resources[row.resource.index()].placements.len() == 2;
                 assert_eq!(aliasing.parity_of(row).is_some(), is_pair, "seed {seed}: {row:?}");
@@ -190,7 +190,7 @@ fn a_history_has_a_placement_for_each_parity() {
                     found += 1;
                 }
             }
-            situation = situation.after(&tables);
+            lowering_desc = lowering_desc.after(&tables);
         }
         let text = aliasing.text(&plan.frame);
         let pairs = aliasing

@@ -43,8 +43,8 @@ fn plan_on(frame: &Frame, features: Features) -> Checked<Plan> {
 }
 
 fn tables_on(frame: &Frame, features: Features) -> Result<Checked<Lowered>, LowerError> {
-    let situation = LoweringDesc::first(DeviceQueues::single_queue(frame));
-    lower(&plan_on(frame, features), &situation)
+    let lowering_desc = LoweringDesc::first(DeviceQueues::single_queue(frame));
+    lower(&plan_on(frame, features), &lowering_desc)
 }
 
 fn only(tables: &Lowered) -> (InstanceRow, &[SubpassRow]) {
@@ -185,14 +185,14 @@ fn source(tables: &mut Lowered) -> &mut AttachmentRow {
 fn damaged_depth_resolves_are_refused() {
     let frame = depth_resolve(true);
     let plan = plan_on(&frame, OBJECTS);
-    let situation = LoweringDesc::first(DeviceQueues::single_queue(&frame));
-    let tables = lower(&plan, &situation).unwrap();
+    let lowering_desc = LoweringDesc::first(DeviceQueues::single_queue(&frame));
+    let tables = lower(&plan, &lowering_desc).unwrap();
     let violations = |features: Features, damage: fn(&mut Lowered)| {
         let mut damaged = Lowered::clone(&tables);
         damage(&mut damaged);
-        let mut facts = device(&plan, &situation);
+        let mut facts = device(&plan, &lowering_desc);
         Arc::make_mut(&mut facts.profile).features = features;
-        let errors = damaged.violations(&frame, &situation, &facts).into_iter();
+        let errors = damaged.violations(&frame, &lowering_desc, &facts).into_iter();
         errors.map(|error| error.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(violations(OBJECTS, |_| ()), [""; 0]);

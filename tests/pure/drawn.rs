@@ -49,13 +49,13 @@ fn frames_are_planned_and_lowered_as_drawn() {
             Some(true) => DeviceQueues::separate_families(&frame),
             _ => DeviceQueues::single_queue(&frame),
         };
-        let mut situation = LoweringDesc::first(queues);
+        let mut lowering_desc = LoweringDesc::first(queues);
         for _ in 0..2 {
-            situation = situation.after(&lower(&plan, &situation).unwrap());
+            lowering_desc = lowering_desc.after(&lower(&plan, &lowering_desc).unwrap());
         }
-        let tables = lower(&plan, &situation).unwrap();
+        let tables = lower(&plan, &lowering_desc).unwrap();
         assert_eq!(
-            tables.violations(&frame, &situation, &device(&plan, &situation)),
+            tables.violations(&frame, &lowering_desc, &device(&plan, &lowering_desc)),
             []
         );
         let lines = |text: String| text.lines().map(str::to_owned).collect::<Vec<_>>();

@@ -487,8 +487,8 @@ fn plans_split_what_strips_have_loaded() {
     });
     assert_eq!(loads.count(), STRIPS as usize);
     assert_eq!(plan.memory_of(store.from), Some(MemoryKind::Tile));
-    let situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
-    let tables = lower(&plan, &situation).unwrap();
-    let faults = tables.violations(&plan.frame, &situation, &device(&plan, &situation));
+    let lowering_desc = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
+    let tables = lower(&plan, &lowering_desc).unwrap();
+    let faults = tables.violations(&plan.frame, &lowering_desc, &device(&plan, &lowering_desc));
     assert_eq!(faults, []);
 }

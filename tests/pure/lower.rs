@@ -26,11 +26,11 @@ fn planned(seed: u64) -> Checked<Plan> {
 }
 
 fn frames(plan: &Checked<Plan>, queues: &DeviceQueues, count: usize) -> Vec<Checked<Lowered>> {
-    let mut situation = LoweringDesc::first(queues.clone());
+    let mut lowering_desc = LoweringDesc::first(queues.clone());
     let mut frames = Vec::new();
     for _ in 0..count {
-        let lowered = lower(plan, &situation).unwrap();
-        situation = situation.after(&lowered);
+        let lowered = lower(plan, &lowering_desc).unwrap();
+        lowering_desc = lowering_desc.after(&lowered);
         frames.push(lowered);
     }
     frames
@@ -55,9 +55,9 @@ fn every_other_frame_of_a_plan_has_the_same_tables() {
 fn what_was_lowered_before_changes_nothing() {
     let mut lowerer = Lowerer::default();
     for plan in (0..30).map(planned) {
-        let situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
-        let tables = lowerer.lower(&plan, &situation).unwrap();
-        assert_eq!(tables, lower(&plan, &situation).unwrap());
+        let lowering_desc = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
+        let tables = lowerer.lower(&plan, &lowering_desc).unwrap();
+        assert_eq!(tables, lower(&plan, &lowering_desc).unwrap());
         lowerer.recycle(tables);
     }
 }
@@ -77,12 +77,12 @@ fn on_one_queue_nothing_of_earlier_frames_is_waited_for_by_semaphores() {
 fn tables_are_read_back_as_they_were_written() {
     for seed in 0..20 {
         let plan = planned(seed);
-        let situation = LoweringDesc::first(DeviceQueues::separate_families(&plan.frame));
-        let lowered = lower(&plan, &situation).unwrap();
-        let text = lowered.to_json(&plan.frame, &situation);
+        let lowering_desc = LoweringDesc::first(DeviceQueues::separate_families(&plan.frame));
+        let lowered = lower(&plan, &lowering_desc).unwrap();
+        let text = lowered.to_json(&plan.frame, &lowering_desc);
         assert_eq!(
             Lowered::from_json(plan.frame.name(), &text).unwrap(),
-            (lowered.into_inner(), situation)
+            (lowered.into_inner(), lowering_desc)
         );
     }
 }
@@ -90,8 +90,10 @@ fn tables_are_read_back_as_they_were_written() {
 #[test]
 fn tables_of_another_frame_or_version_are_refused() {
     let plan = planned(1);
-    let situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
-    let text = lower(&plan, &situation).unwrap().to_json(&plan.frame, &situation);
+    let lowering_desc = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
+    let text = lower(&plan, &lowering_desc)
+        .unwrap()
+        .to_json(&plan.frame, &lowering_desc);
     let refusal = |frame: &str, text: &str| Lowered::from_json(frame, text).unwrap_err().to_string();
     let other = refusal("other", &text);
     assert!(other.contains("this frame is `other`"), "{other}");
@@ -103,10 +105,10 @@ fn tables_of_another_frame_or_version_are_refused() {
 }
 
 #[test]
-fn a_situation_needs_a_device_queue_for_each_declared_queue() {
+fn a_lowering_needs_a_device_queue_for_each_declared_queue() {
     let plan = planned(1);
-    let situation = LoweringDesc::first(DeviceQueues::new(&[]));
-    let refusal = lower(&plan, &situation).unwrap_err().to_string();
+    let lowering_desc = LoweringDesc::first(DeviceQueues::new(&[]));
+    let refusal = lower(&plan, &lowering_desc).unwrap_err().to_string();
     assert!(refusal.contains("but 0 device queues were given"), "{refusal}");
 }
 
@@ -136,8 +138,8 @@ fn foreign() -> Checked<Plan> {
 #[test]
 fn external_resources_are_acquired_from_their_family_and_released_to_it() {
     let plan = foreign();
-    let situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
-    let tables = lower(&plan, &situation).unwrap().into_inner();
+    let lowering_desc = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
+    let tables = lower(&plan, &lowering_desc).unwrap().into_inner();
     let (own, foreign) = (0, vk::QUEUE_FAMILY_FOREIGN_EXT);
     let (none, external) = (vk::QUEUE_FAMILY_IGNORED, vk::QUEUE_FAMILY_EXTERNAL);
     let families = |src, dst| Families { src, dst };
@@ -146,7 +148,7 @@ fn external_resources_are_acquired_from_their_family_and_released_to_it() {
     assert_eq!(images, [families(foreign, own), families(own, foreign)]);
     assert_eq!(buffers, [families(none, none), families(own, external)]);
 
-    let device = crate::lowered_check::device(&plan, &situation);
+    let device = crate::lowered_check::device(&plan, &lowering_desc);
     let wrong = [
         (0, families(none, none), LoweringRule::Owner),
         (
@@ -160,7 +162,7 @@ fn external_resources_are_acquired_from_their_family_and_released_to_it() {
     for (row, wrong, rule) in wrong {
         let mut damaged = tables.clone();
         damaged.image_barriers[row].families = wrong;
-        let errors = damaged.violations(&plan.frame, &situation, &device);
+        let errors = damaged.violations(&plan.frame, &lowering_desc, &device);
         assert!(errors.iter().any(|error| error.rule == rule), "{errors:#?}");
     }
 }
@@ -179,8 +181,8 @@ fn color_attachments_that_are_only_read_are_not_stored_or_their_store_is_waited_
     }
     let plan = plan_on(&frame.build().unwrap(), "adreno-830");
     let found = |plan: &Checked<Plan>| {
-        let situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
-        let tables = lower(plan, &situation).unwrap();
+        let lowering_desc = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
+        let tables = lower(plan, &lowering_desc).unwrap();
         let stores: Vec<_> = tables
             .attachments
             .iter()

@@ -57,9 +57,9 @@ impl Scene {
 }
 
 fn lowered(plan: &Checked<Plan>) -> (LoweringDesc, Checked<Lowered>) {
-    let situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
-    let tables = lower(plan, &situation).unwrap();
-    (situation, tables)
+    let lowering_desc = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
+    let tables = lower(plan, &lowering_desc).unwrap();
+    (lowering_desc, tables)
 }
 
 fn layered(format: vk::Format, mip_levels: u32, array_layers: u32) -> ImageDesc {
@@ -101,12 +101,12 @@ fn a_part_counts_for_the_bytes_that_it_has() {
 #[test]
 fn what_is_said_of_a_wrong_part_is_refused() {
     let plan = plan_on(&frame("pyramid"), "generous");
-    let (situation, tables) = lowered(&plan);
-    let facts = device(&plan, &situation);
+    let (lowering_desc, tables) = lowered(&plan);
+    let facts = device(&plan, &lowering_desc);
     let refused = |what: &str, change: &dyn Fn(&mut Lowered)| {
         let mut tables = tables.clone().into_inner();
         change(&mut tables);
-        let errors = tables.violations(&plan.frame, &situation, &facts);
+        let errors = tables.violations(&plan.frame, &lowering_desc, &facts);
         assert!(!errors.is_empty(), "{what} is accepted");
         errors[0].to_string()
     };
@@ -192,13 +192,13 @@ fn random_plan(seed: u64) -> Checked<Plan> {
 fn tables_of_random_parts_are_accepted_frame_after_frame() {
     for seed in 0..120 {
         let plan = random_plan(seed);
-        let mut situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
+        let mut lowering_desc = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
         for number in 0..4 {
-            let tables = lower(&plan, &situation)
+            let tables = lower(&plan, &lowering_desc)
                 .unwrap_or_else(|error| panic!("seed {seed}, frame {number}: {error}"));
-            let errors = tables.violations(&plan.frame, &situation, &device(&plan, &situation));
+            let errors = tables.violations(&plan.frame, &lowering_desc, &device(&plan, &lowering_desc));
             assert!(errors.is_empty(), "seed {seed}, frame {number}: {}", errors[0]);
-            situation = situation.after(&tables);
+            lowering_desc = lowering_desc.after(&tables);
         }
     }
 }
@@ -212,8 +212,8 @@ fn a_barrier_of_another_part_is_refused() {
         let mut profile = DeviceProfile::preset("adreno-830").unwrap();
         profile.features |= features;
         let plan = plan_with(&frame(name), &profile, &PlanOptions::default());
-        let (situation, tables) = lowered(&plan);
-        let facts = device(&plan, &situation);
+        let (lowering_desc, tables) = lowered(&plan);
+        let facts = device(&plan, &lowering_desc);
         for (barrier, row) in tables.image_barriers.iter().enumerate() {
             // No transition, and no wait.
             let mut changed = vec![*row; 2];
@@ -231,7 +231,7 @@ fn a_barrier_of_another_part_is_refused() {
             for other in changed.into_iter().filter(|other| other != row) {
                 let mut tables = tables.clone().into_inner();
                 tables.image_barriers[barrier] = other;
-                let errors = tables.violations(&plan.frame, &situation, &facts);
+                let errors = tables.violations(&plan.frame, &lowering_desc, &facts);
                 // Levels without contents may change their layout early: their own transitions come after that one without a barrier (Vulkan
                 // specification, "Image Layout Transitions").
                 let contains = |outer: Run, inner: Run| outer.first <= inner.first && inner.end <= outer.end;

@@ -36,11 +36,11 @@ fn a_plan_made_by_hand_is_accepted_and_lowered() {
     let plan = plan.checked().unwrap();
     let queues = DeviceQueues::single_queue(&plan.frame);
     let device = DeviceFacts::declared(&plan.profile, &plan.requirements, &plan.frame, &queues);
-    let mut situation = LoweringDesc::first(queues);
+    let mut lowering_desc = LoweringDesc::first(queues);
     for _ in 0..2 {
-        let tables = lower(&plan, &situation).expect("lowered");
-        assert_eq!(tables.violations(&plan.frame, &situation, &device), []);
-        situation = situation.after(&tables);
+        let tables = lower(&plan, &lowering_desc).expect("lowered");
+        assert_eq!(tables.violations(&plan.frame, &lowering_desc, &device), []);
+        lowering_desc = lowering_desc.after(&tables);
     }
 }
 

@@ -186,7 +186,7 @@ impl Lowered {
         let tables = &current.tables;
         Lowered {
             struct_size: 0,
-            parity: current.situation.parity.into(),
+            parity: current.lowering_desc.parity.into(),
             device_queue_count: current.device_queues.len() as u32,
             device_queues: structs::rows(&current.device_queues),
             queue_count: tables.queues.len() as u32,
@@ -258,26 +258,26 @@ pub struct Lowering {
 
 struct Current {
     plan: Arc<Checked<Plan>>,
-    situation: LoweringDesc,
+    lowering_desc: LoweringDesc,
     device_queues: Vec<FamilyQueue>,
     tables: Checked<Tables>,
 }
 
 impl Lowering {
     /// Lowers a plan with these inputs (queues, parity, earlier uses), and replaces the tables.
-    fn lower(&mut self, plan: Arc<Checked<Plan>>, situation: LoweringDesc) -> Result<(), Fault> {
+    fn lower(&mut self, plan: Arc<Checked<Plan>>, lowering_desc: LoweringDesc) -> Result<(), Fault> {
         let mut device_queues = Vec::new();
         if let Some(before) = self.current.take() {
-            self.spare = Some(before.situation);
+            self.spare = Some(before.lowering_desc);
             self.lowerer.recycle(before.tables);
             device_queues = before.device_queues;
         }
-        let tables = self.lowerer.lower(&plan, &situation)?;
+        let tables = self.lowerer.lower(&plan, &lowering_desc)?;
         device_queues.clear();
-        device_queues.extend(situation.queues.iter());
+        device_queues.extend(lowering_desc.queues.iter());
         self.current = Some(Current {
             plan,
-            situation,
+            lowering_desc,
             device_queues,
             tables,
         });
@@ -300,7 +300,7 @@ impl Lowering {
     ) -> Result<LoweringDesc, Fault> {
         let Current {
             plan: own,
-            situation,
+            lowering_desc,
             tables,
             ..
         } = self.current()?;
@@ -309,17 +309,17 @@ impl Lowering {
                 "the previous tables belong to another plan: set previous to null for the first frame of a plan",
             ));
         }
-        let declared = situation.queues.declared().iter();
-        if !queues.equals(declared.map(|index| situation.queues.queue(*index))) {
+        let declared = lowering_desc.queues.declared().iter();
+        if !queues.equals(declared.map(|index| lowering_desc.queues.queue(*index))) {
             return Err(Fault::argument(
                 "the previous tables were lowered for other queues: set previous to null for the first frame on these queues",
             ));
         }
-        let mut next = spare.unwrap_or_else(|| LoweringDesc::first(situation.queues.clone()));
-        if next.queues != situation.queues {
-            next.queues = situation.queues.clone();
+        let mut next = spare.unwrap_or_else(|| LoweringDesc::first(lowering_desc.queues.clone()));
+        if next.queues != lowering_desc.queues {
+            next.queues = lowering_desc.queues.clone();
         }
-        next.parity = situation.parity.next();
+        next.parity = lowering_desc.parity.next();
         next.before.bytes.clone_from(&tables.after.bytes);
         next.before.contents.clone_from(&tables.after.contents);
         Ok(next)
@@ -380,7 +380,7 @@ pub unsafe extern "C" fn lower(
         let queues = queues.map_err(|fault| fault.within("ThLowerDesc"))?;
         let mut lowering = own.lowering.lock("lowerer")?;
         let spare = lowering.spare.take();
-        let situation = if desc.previous.number() == 0 {
+        let lowering_desc = if desc.previous.number() == 0 {
             first(&queues, plan.frame.queues().len(), spare)
         } else if desc.previous == lowerer {
             lowering.next(&plan, &queues, spare)?
@@ -389,7 +389,7 @@ pub unsafe extern "C" fn lower(
             let previous = previous.lowering.lock("ThLowerDesc.previous")?;
             previous.next(&plan, &queues, spare)?
         };
-        lowering.lower(plan, situation)?;
+        lowering.lower(plan, lowering_desc)?;
         let current = lowering.current()?;
         let value = Lowered::of(current);
         // SAFETY: null, or the caller's structure.
@@ -428,13 +428,18 @@ pub extern "C" fn check_lowered(lowerer: LowererHandle, error: ErrorHandle) -> S
         let lowering = object.lowering.lock("lowerer")?;
         let Current {
             plan,
-            situation,
+            lowering_desc,
             tables,
             ..
         } = lowering.current()?;
-        let device = DeviceFacts::declared(&plan.profile, &plan.requirements, &plan.frame, &situation.queues);
+        let device = DeviceFacts::declared(
+            &plan.profile,
+            &plan.requirements,
+            &plan.frame,
+            &lowering_desc.queues,
+        );
         match tables
-            .violations(&plan.frame, situation, &device)
+            .violations(&plan.frame, lowering_desc, &device)
             .into_iter()
             .next()
         {
@@ -461,14 +466,14 @@ pub unsafe extern "C" fn create_lowered_text(
         let lowering = object.lowering.lock("lowerer")?;
         let Current {
             plan,
-            situation,
+            lowering_desc,
             tables,
             ..
         } = lowering.current()?;
         let written = || {
             Ok(match format {
                 ReportFormat::Text => tables.text(&plan.frame),
-                ReportFormat::Json => tables.to_json(&plan.frame, situation),
+                ReportFormat::Json => tables.to_json(&plan.frame, lowering_desc),
             })
         };
         // SAFETY: null or writable.

@@ -39,7 +39,7 @@ const SOURCES: [&str; 36] = [
     "src/frame/subresources.rs",
     "src/plan/types.rs",
     "src/lower/ids.rs",
-    "src/lower/situation.rs",
+    "src/lower/lowering_desc.rs",
     "src/lower/state.rs",
     "src/lower/aliasing.rs",
     "src/lower/tables/clears.rs",

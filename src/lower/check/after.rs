@@ -58,7 +58,7 @@ pub(super) fn check_bytes(checker: &mut Checker<'_>, hazards: &mut Hazards, batc
 
 /// The address spaces in which an object has bytes, except for the caller's memory.
 fn places_of(checker: &Checker<'_>, object: ImageOrBuffer) -> Vec<SiteSpace> {
-    let queues = (0..checker.situation.queues.len() as u32).map(DeviceQueueIndex);
+    let queues = (0..checker.lowering_desc.queues.len() as u32).map(DeviceQueueIndex);
     let places = queues.map(|queue| Site::of(checker, object, queue).place);
     places
         .filter(|place| !matches!(place, SiteSpace::Caller(_)))

@@ -9,7 +9,7 @@ use super::facts::DeviceFacts;
 use super::parts::{Part, Parts};
 use crate::frame::tables::{Access, HistoryVersion};
 use crate::frame::{Frame, PassId, ResourceId};
-use crate::lower::situation::LoweringDesc;
+use crate::lower::lowering_desc::LoweringDesc;
 use crate::lower::tables::objects::MemoryBinding;
 use crate::lower::tables::{DeviceQueueIndex, ImageOrBuffer, Lowered};
 use crate::plan::MemoryKind;
@@ -18,7 +18,7 @@ use crate::plan::MemoryKind;
 pub(super) struct Checker<'a> {
     pub(super) tables: &'a Lowered,
     pub(super) frame: &'a Frame,
-    pub(super) situation: &'a LoweringDesc,
+    pub(super) lowering_desc: &'a LoweringDesc,
     pub(super) device: &'a DeviceFacts,
     /// The parts of images that are distinguished; known once the references between tables are valid.
     pub(super) parts: Parts,
@@ -168,8 +168,8 @@ impl<'a> Checker<'a> {
         let all = self.objects_of(resource);
         let history = self.is_history(resource);
         match (history && all.len() == 2, version) {
-            (true, HistoryVersion::Current) => all[self.situation.parity.index()] == object,
-            (true, HistoryVersion::Previous) => all[1 - self.situation.parity.index()] == object,
+            (true, HistoryVersion::Current) => all[self.lowering_desc.parity.index()] == object,
+            (true, HistoryVersion::Previous) => all[1 - self.lowering_desc.parity.index()] == object,
             (false, HistoryVersion::Current) => all.contains(&object),
             (false, HistoryVersion::Previous) => false,
         }
@@ -180,7 +180,7 @@ impl<'a> Checker<'a> {
     }
 
     pub(super) fn family(&self, queue: DeviceQueueIndex) -> u32 {
-        self.situation.queues.family(queue)
+        self.lowering_desc.queues.family(queue)
     }
 
     /// The capabilities of a queue.
@@ -190,6 +190,6 @@ impl<'a> Checker<'a> {
 
     /// The device queue that runs a pass of the frame.
     pub(super) fn queue_of(&self, pass: PassId) -> DeviceQueueIndex {
-        self.situation.queues.declared()[self.frame.queue_of(pass).index()]
+        self.lowering_desc.queues.declared()[self.frame.queue_of(pass).index()]
     }
 }

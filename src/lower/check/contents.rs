@@ -32,7 +32,7 @@ pub(super) struct Contents {
 impl Contents {
     /// The state before anything is written.
     pub(super) fn new(checker: &Checker<'_>) -> Contents {
-        let queues = checker.situation.queues.len();
+        let queues = checker.lowering_desc.queues.len();
         Contents {
             objects: checker.objects().collect(),
             states: vec![vec![State::Lost(NEVER_WRITTEN.to_owned()); checker.parts.len()]; queues],

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use crate::frame::Frame;
-use crate::lower::situation::DeviceQueues;
+use crate::lower::lowering_desc::DeviceQueues;
 use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
 

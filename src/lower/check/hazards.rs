@@ -102,7 +102,7 @@ impl Hazards {
     pub(super) fn new(checker: &Checker<'_>) -> Hazards {
         let granularity = checker.device.profile.limits.buffer_image_granularity;
         let mut model = Model::new(granularity.get());
-        for queue in 0..checker.situation.queues.len() as u32 {
+        for queue in 0..checker.lowering_desc.queues.len() as u32 {
             // Tile memory has no pages.
             model.set_granularity(memory_id(SiteSpace::Tile(DeviceQueueIndex(queue))), 1);
             model.create_timeline(SemaphoreId(queue.into()), 0);
@@ -131,7 +131,7 @@ impl Hazards {
         left: &[ByteUse],
         holder: impl Fn(&ByteUse) -> Option<ImageOrBuffer>,
     ) {
-        for queue in (0..checker.situation.queues.len() as u32).map(DeviceQueueIndex) {
+        for queue in (0..checker.lowering_desc.queues.len() as u32).map(DeviceQueueIndex) {
             let waits = checker.tables.waits.iter().map(|row| row.semaphore);
             let waited = waits.filter(|semaphore| semaphore.queue() == Some(queue));
             let of_queue = || left.iter().filter(|one| one.last.queue == queue);

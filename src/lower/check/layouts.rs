@@ -46,7 +46,7 @@ impl Layouts {
                         .within(checker.tables, part.object, left.range)
                         .contains(&part)
             };
-            let left = checker.situation.before.contents.iter().find(of_part);
+            let left = checker.lowering_desc.before.contents.iter().find(of_part);
             let owner = left.and_then(|left| left.family.get());
             State {
                 layout: left.map_or(L::UNDEFINED, |left| left.layout),

@@ -39,7 +39,7 @@ pub use facts::DeviceFacts;
 
 use self::checker::Checker;
 use self::parts::Parts;
-use super::situation::LoweringDesc;
+use super::lowering_desc::LoweringDesc;
 use super::tables::Lowered;
 use crate::Checked;
 use crate::frame::Frame;
@@ -60,12 +60,12 @@ impl Lowered {
     /// # let needs = Arc::new(estimate(&frame, &profile)?);
     /// # let plan = plan(&frame, &needs, &profile, &PlanOptions::default())?;
     ///
-    /// let situation = LoweringDesc::first(DeviceQueues::single_queue(&frame));
-    /// let device = DeviceFacts::declared(&profile, &needs, &frame, &situation.queues);
-    /// let mut tables = lower(&plan, &situation)?.into_inner();
+    /// let lowering_desc = LoweringDesc::first(DeviceQueues::single_queue(&frame));
+    /// let device = DeviceFacts::declared(&profile, &needs, &frame, &lowering_desc.queues);
+    /// let mut tables = lower(&plan, &lowering_desc)?.into_inner();
     /// // Tables without their barriers are refused.
     /// tables.passes.iter_mut().for_each(|pass| pass.before = Default::default());
-    /// assert!(tables.check(&plan.frame, &situation, &device).is_err());
+    /// assert!(tables.check(&plan.frame, &lowering_desc, &device).is_err());
     /// # Ok::<(), tileheap::Error>(())
     /// ```
     ///
@@ -74,10 +74,10 @@ impl Lowered {
     pub fn check(
         self,
         frame: &Frame,
-        situation: &LoweringDesc,
+        lowering_desc: &LoweringDesc,
         device: &DeviceFacts,
     ) -> Result<Checked<Lowered>, LoweredCheckError> {
-        match self.violations(frame, situation, device).into_iter().next() {
+        match self.violations(frame, lowering_desc, device).into_iter().next() {
             Some(error) => Err(error),
             None => Ok(Checked::new(self)),
         }
@@ -88,13 +88,13 @@ impl Lowered {
     pub fn violations(
         &self,
         frame: &Frame,
-        situation: &LoweringDesc,
+        lowering_desc: &LoweringDesc,
         device: &DeviceFacts,
     ) -> Vec<LoweredCheckError> {
         let mut checker = Checker {
             tables: self,
             frame,
-            situation,
+            lowering_desc,
             device,
             parts: Parts::default(),
             errors: Vec::new(),
@@ -103,7 +103,7 @@ impl Lowered {
         if !checker.errors.is_empty() {
             return checker.errors;
         }
-        checker.parts = Parts::new(self, frame, situation, device);
+        checker.parts = Parts::new(self, frame, lowering_desc, device);
         creation::check(&mut checker);
         instances::check(&mut checker);
         subpasses::check(&mut checker);

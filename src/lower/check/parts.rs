@@ -5,7 +5,7 @@ use tileheap_units::CompactSort;
 
 use super::facts::DeviceFacts;
 use crate::frame::{Frame, SubresourceRange};
-use crate::lower::situation::LoweringDesc;
+use crate::lower::lowering_desc::LoweringDesc;
 use crate::lower::tables::commands::ImageBarrierRow;
 use crate::lower::tables::objects::{ImageRow, MemoryBinding};
 use crate::lower::tables::{ImageOrBuffer, Lowered};
@@ -39,7 +39,7 @@ impl Parts {
     pub(super) fn new(
         tables: &Lowered,
         frame: &Frame,
-        situation: &LoweringDesc,
+        lowering_desc: &LoweringDesc,
         device: &DeviceFacts,
     ) -> Parts {
         let mut parts = Parts {
@@ -52,7 +52,7 @@ impl Parts {
             ..Parts::default()
         };
         let images = (0..).zip(&tables.images).map(|(row, image)| {
-            let ranges = ranges_of(tables, frame, situation, row, parts.by_slices[row as usize]);
+            let ranges = ranges_of(tables, frame, lowering_desc, row, parts.by_slices[row as usize]);
             (ImageOrBuffer::Image(row), cells(image, ranges))
         });
         let buffers = (0..tables.buffers.len() as u32).map(ImageOrBuffer::Buffer);
@@ -195,7 +195,7 @@ fn cells(image: &ImageRow, mut ranges: Vec<SubresourceRange>) -> Vec<Subresource
 fn ranges_of(
     tables: &Lowered,
     frame: &Frame,
-    situation: &LoweringDesc,
+    lowering_desc: &LoweringDesc,
     image: u32,
     by_slices: bool,
 ) -> Vec<SubresourceRange> {
@@ -211,7 +211,7 @@ fn ranges_of(
     ranges.extend(barriers.map(|barrier| of_barrier(barrier.range)));
     let clears = tables.clears.iter().filter(|clear| clear.object == object);
     ranges.extend(clears.map(|clear| clear.range));
-    let left = situation.before.contents.iter().chain(&tables.after.contents);
+    let left = lowering_desc.before.contents.iter().chain(&tables.after.contents);
     ranges.extend(left.filter(|left| left.object == object).map(|left| left.range));
     ranges
 }

@@ -55,14 +55,14 @@ impl Replay {
             contents: Contents::new(checker),
             layouts: Layouts::new(checker),
             hazards: Hazards::new(checker),
-            signaled: vec![0; checker.situation.queues.len()],
+            signaled: vec![0; checker.lowering_desc.queues.len()],
             written: Vec::new(),
         }
     }
 
     /// Sets up the state that earlier work left, and the resources that the caller passes in.
     fn enter(&mut self, checker: &mut Checker<'_>) {
-        let before = &checker.situation.before;
+        let before = &checker.lowering_desc.before;
         for one in &before.bytes {
             let mut at = checker.at("the state that earlier work left".to_owned());
             at.demand(one.last.value <= 0, "value", one.last.value, "at most 0");

@@ -14,7 +14,7 @@ use crate::lower::tables::{DeviceQueueIndex, ImageOrBuffer, ObjectRef, OptionalI
 use crate::units::Run;
 
 pub(super) fn check(checker: &mut Checker<'_>) {
-    check_situation(checker);
+    check_lowering_desc(checker);
     check_created(checker);
     check_recorded(checker);
     check_submitted(checker);
@@ -74,7 +74,7 @@ impl Row<'_, '_> {
     }
 
     fn queue(&mut self, field: &str, queue: DeviceQueueIndex) {
-        self.index(field, queue.0, self.checker.situation.queues.len());
+        self.index(field, queue.0, self.checker.lowering_desc.queues.len());
     }
 
     fn binding(&mut self, binding: MemoryBinding) {
@@ -114,28 +114,23 @@ fn wrong_order(checker: &mut Checker<'_>, table: &str, row: usize, found: &dyn D
 }
 
 /// Checks the queues, and the memory state before and after the frame.
-fn check_situation(checker: &mut Checker<'_>) {
-    let (frame, situation, tables) = (checker.frame, checker.situation, checker.tables);
-    let declared = situation.queues.declared();
-    rows(
-        checker,
-        "queues of the situation",
-        declared.len(),
-        frame.queues().len(),
-    );
+fn check_lowering_desc(checker: &mut Checker<'_>) {
+    let (frame, lowering_desc, tables) = (checker.frame, checker.lowering_desc, checker.tables);
+    let declared = lowering_desc.queues.declared();
+    rows(checker, "described queues", declared.len(), frame.queues().len());
     let required = checker.device.requirements.resources.len();
     rows(checker, "requirements", required, frame.resources().len());
     order(checker, "queues", 0, &tables.queues[..], declared);
     let families = checker.device.families.len();
     each(
         checker,
-        "queues of the situation",
-        situation.queues.iter(),
+        "described queues",
+        lowering_desc.queues.iter(),
         |at, real| {
             at.index("family", real.family, families);
         },
     );
-    for (table, state) in [("before", &situation.before), ("after", &tables.after)] {
+    for (table, state) in [("before", &lowering_desc.before), ("after", &tables.after)] {
         each(checker, table, &state.bytes, |at, one| {
             at.queue("queue", one.last.queue);
             match one.space.kind {
@@ -326,7 +321,7 @@ fn check_order(checker: &mut Checker<'_>) {
     let (tables, frame) = (checker.tables, checker.frame);
     rows(checker, "submits", tables.submits.len(), frame.submits().len());
     for (row, (submit, described)) in tables.submits.iter().zip(frame.submits()).enumerate() {
-        let queue = checker.situation.queues.declared()[described.queue.index()];
+        let queue = checker.lowering_desc.queues.declared()[described.queue.index()];
         let needs = (SubmitId(row as u32), queue, described.batches);
         let found = (submit.submit, submit.queue, submit.batches);
         order(checker, "submits", row, found, needs);
@@ -348,7 +343,7 @@ fn check_order(checker: &mut Checker<'_>) {
     let described = tables.command_buffers.iter().zip(frame.command_buffers());
     for (row, (commands, described)) in described.enumerate() {
         let submit = frame.batches()[described.batch.index()].submit;
-        let queue = checker.situation.queues.declared()[frame.submits()[submit.index()].queue.index()];
+        let queue = checker.lowering_desc.queues.declared()[frame.submits()[submit.index()].queue.index()];
         let needs = (CommandBufferId(row as u32), queue, recorded);
         let found = (commands.commands, commands.queue, commands.passes.first);
         order(checker, "command_buffers", row, found, needs);

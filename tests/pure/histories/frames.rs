@@ -30,7 +30,7 @@ pub(super) struct Frames {
 
 /// A lowered frame.
 pub(super) struct Ran {
-    pub(super) situation: LoweringDesc,
+    pub(super) lowering_desc: LoweringDesc,
     pub(super) tables: Lowered,
     /// The clears of the previous version.
     pub(super) cleared: BTreeSet<Texel>,
@@ -58,12 +58,12 @@ impl Frames {
         }
     }
 
-    /// The situation in which the next frame runs. Other work may have used its memory.
+    /// Description that the next frame is lowered for. Other work may have used its memory.
     fn lowering_desc(&self, plan: &Checked<Plan>, id: ResourceId) -> (LoweringDesc, Vec<(u32, usize)>) {
-        let mut situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
-        let first = lower(plan, &situation).unwrap();
+        let mut lowering_desc = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
+        let first = lower(plan, &lowering_desc).unwrap();
         let rows = self.rows(&first, id);
-        situation.parity = Parity::BOTH[self.number % 2 * usize::from(rows.len() == 2)];
+        lowering_desc.parity = Parity::BOTH[self.number % 2 * usize::from(rows.len() == 2)];
         if self.number > 0 {
             let used = |(row, memory): (u32, &MemoryRow)| ByteUse {
                 space: AddressSpace::memory(row),
@@ -76,7 +76,7 @@ impl Frames {
                     writes: vk::AccessFlags2::MEMORY_WRITE,
                 },
             };
-            situation.before = MemoryState {
+            lowering_desc.before = MemoryState {
                 bytes: (0..).zip(&first.memory).map(used).collect(),
                 contents: rows
                     .iter()
@@ -89,16 +89,16 @@ impl Frames {
                     .collect(),
             };
         }
-        (situation, rows)
+        (lowering_desc, rows)
     }
 
     /// Lowers the next frame, checks the tables and applies them to the map of texels.
     pub(super) fn run(&mut self, plan: &Checked<Plan>) -> Ran {
         let frame = &plan.frame;
         let id = frame.resource_named("history").unwrap();
-        let (situation, rows) = self.lowering_desc(plan, id);
-        let tables = lower(plan, &situation).unwrap().into_inner();
-        let errors = tables.violations(frame, &situation, &device(plan, &situation));
+        let (lowering_desc, rows) = self.lowering_desc(plan, id);
+        let tables = lower(plan, &lowering_desc).unwrap().into_inner();
+        let errors = tables.violations(frame, &lowering_desc, &device(plan, &lowering_desc));
         assert!(errors.is_empty(), "{}", errors[0]);
         let history = History {
             frame,
@@ -139,7 +139,7 @@ impl Frames {
             .collect();
         self.number += 1;
         Ran {
-            situation,
+            lowering_desc,
             tables,
             cleared,
             barriers,

@@ -58,14 +58,14 @@ fn only_what_no_frame_has_written_is_cleared() {
     assert!(cleared > 40 && kept > 150, "{cleared}, {kept}");
 }
 
-/// A situation in which a part of one range is not written, although earlier frames have written it.
+/// A state in which a part of one range is not written, although earlier frames have written it.
 fn with_less(
     plan: &Checked<Plan>,
-    situation: &LoweringDesc,
+    lowering_desc: &LoweringDesc,
     random: &mut SplitMix64,
 ) -> Option<LoweringDesc> {
     let id = plan.frame.resource_named("history").unwrap();
-    let mut less = situation.clone();
+    let mut less = lowering_desc.clone();
     let contents = &mut less.before.contents;
     if contents.is_empty() {
         return None;
@@ -93,9 +93,11 @@ fn other_clears_than_those_of_what_no_frame_has_written_are_refused() {
         for _ in 0..6 {
             let plan = &plans[random.below(plans.len() as u64) as usize];
             let Ran {
-                situation, tables, ..
+                lowering_desc,
+                tables,
+                ..
             } = frames.run(plan);
-            let Some(less) = with_less(plan, &situation, &mut random) else {
+            let Some(less) = with_less(plan, &lowering_desc, &mut random) else {
                 continue;
             };
             let clearing = lower(plan, &less).unwrap().into_inner();
@@ -103,8 +105,8 @@ fn other_clears_than_those_of_what_no_frame_has_written_are_refused() {
                 // Nothing reads that part.
                 continue;
             }
-            let device = device(plan, &situation);
-            let errors = clearing.violations(&plan.frame, &situation, &device);
+            let device = device(plan, &lowering_desc);
+            let errors = clearing.violations(&plan.frame, &lowering_desc, &device);
             let right = |error: &LoweredCheckError| error.rule == LoweringRule::Parameter("range");
             assert!(
                 errors.iter().any(right),

@@ -11,19 +11,20 @@ use crate::planned::plan_with;
 
 /// Lowers and checks the first frames of a plan.
 fn accept(plan: &Checked<Plan>, queues: DeviceQueues, what: &str) {
-    let mut situation = LoweringDesc::first(queues);
+    let mut lowering_desc = LoweringDesc::first(queues);
     for frame in 1..=4 {
-        let tables = lower(plan, &situation).unwrap_or_else(|error| panic!("{what}, frame {frame}: {error}"));
-        let errors = tables.violations(&plan.frame, &situation, &device(plan, &situation));
+        let tables =
+            lower(plan, &lowering_desc).unwrap_or_else(|error| panic!("{what}, frame {frame}: {error}"));
+        let errors = tables.violations(&plan.frame, &lowering_desc, &device(plan, &lowering_desc));
         assert!(
             errors.is_empty(),
             "{what}, frame {frame}, queues {:?}: {} errors: {}\n{}",
-            situation.queues,
+            lowering_desc.queues,
             errors.len(),
             errors[0],
             tables.text(&plan.frame)
         );
-        situation = situation.after(&tables);
+        lowering_desc = lowering_desc.after(&tables);
     }
 }
 

@@ -12,8 +12,13 @@ use tileheap::lower::{DeviceQueues, FamilyQueue, LoweringDesc};
 use tileheap::plan::Plan;
 
 /// The device of a plan, with queue families that support what the frame declares.
-pub(crate) fn device(plan: &Plan, situation: &LoweringDesc) -> DeviceFacts {
-    DeviceFacts::declared(&plan.profile, &plan.requirements, &plan.frame, &situation.queues)
+pub(crate) fn device(plan: &Plan, lowering_desc: &LoweringDesc) -> DeviceFacts {
+    DeviceFacts::declared(
+        &plan.profile,
+        &plan.requirements,
+        &plan.frame,
+        &lowering_desc.queues,
+    )
 }
 
 /// Every mapping of a frame's queues to those of a device.

@@ -29,8 +29,8 @@ fn shaded() -> Checked<Plan> {
 #[test]
 fn contents_made_in_a_tile_shading_pass_are_kept_for_later_passes() {
     let plan = shaded();
-    let situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
-    let tables = lower(&plan, &situation).unwrap();
+    let lowering_desc = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
+    let tables = lower(&plan, &lowering_desc).unwrap();
     // It stays on chip after the pass, with memory bound of the same size with which the pass was begun.
     let [shade, blur, show] = tables.passes[..] else {
         panic!("{} passes", tables.passes.len())
@@ -80,9 +80,9 @@ fn contents_made_in_a_tile_shading_pass_are_kept_for_later_passes() {
 #[test]
 fn damaged_tables_of_tile_shading_are_refused() {
     let plan = shaded();
-    let situation = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
-    let device = device(&plan, &situation);
-    let sound = lower(&plan, &situation).unwrap().into_inner();
+    let lowering_desc = LoweringDesc::first(DeviceQueues::single_queue(&plan.frame));
+    let device = device(&plan, &lowering_desc);
+    let sound = lower(&plan, &lowering_desc).unwrap().into_inner();
     let scopes = |tables: &mut Lowered, change: fn(&mut vk::PipelineStageFlags2, &mut vk::AccessFlags2)| {
         let images = tables.image_barriers.iter_mut().map(|one| &mut one.scopes);
         for scopes in images.chain(tables.memory_barriers.iter_mut().map(|one| &mut one.scopes)) {
@@ -130,7 +130,7 @@ fn damaged_tables_of_tile_shading_are_refused() {
     for (name, damage, is_reason) in damages {
         let mut tables = sound.clone();
         damage(&mut tables);
-        let errors = tables.violations(&plan.frame, &situation, &device);
+        let errors = tables.violations(&plan.frame, &lowering_desc, &device);
         assert!(errors.iter().any(is_reason), "{name}: {errors:?}");
     }
 }

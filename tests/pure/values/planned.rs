@@ -307,12 +307,12 @@ fn tables_of_random_values_are_accepted() {
             DeviceQueues::single_queue(frame),
         ] {
             let device = DeviceFacts::declared(&plan.profile, &plan.requirements, frame, &queues);
-            let mut situation = LoweringDesc::first(queues);
+            let mut lowering_desc = LoweringDesc::first(queues);
             for _ in 0..3 {
-                let tables = lower(&plan, &situation).unwrap();
-                let faults = tables.violations(frame, &situation, &device);
+                let tables = lower(&plan, &lowering_desc).unwrap();
+                let faults = tables.violations(frame, &lowering_desc, &device);
                 assert!(faults.is_empty(), "seed {seed}: {}", faults[0]);
-                situation = situation.after(&tables);
+                lowering_desc = lowering_desc.after(&tables);
             }
         }
         accepted += 1;

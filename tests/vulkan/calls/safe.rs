@@ -108,10 +108,10 @@ fn begun(rig: &Rig, go_on: impl FnOnce(FrameRecorder<'_>) -> String) -> String {
 /// Adopts changed tables for the first frame of a plan, then runs two frames.
 fn adopt(rig: &Rig, change: impl FnOnce(&mut Lowered, &mut LoweringDesc)) -> String {
     let mut bound = rig.bind(&PlanOptions::default());
-    let mut situation = bound.lowering_desc();
-    let mut tables = lower(bound.plan(), &situation).unwrap().into_inner();
-    change(&mut tables, &mut situation);
-    let adopted = bound.adopt(tables.clone(), &situation);
+    let mut lowering_desc = bound.lowering_desc();
+    let mut tables = lower(bound.plan(), &lowering_desc).unwrap().into_inner();
+    change(&mut tables, &mut lowering_desc);
+    let adopted = bound.adopt(tables.clone(), &lowering_desc);
     if adopted.is_ok() {
         let recorder = rig.fake.record(&mut bound).unwrap();
         assert_eq!(**recorder.lowered(), tables);
@@ -411,12 +411,12 @@ const PROGRAMS: &[Program] = &[
     ),
     ("run tables as they are", "ran", |rig| adopt(rig, |_, _| ())),
     ("run tables read from text, which wait for more", "ran", |rig| {
-        adopt(rig, |tables, situation| {
+        adopt(rig, |tables, lowering_desc| {
             for barrier in &mut tables.image_barriers {
                 barrier.scopes.src_stages |= vk::PipelineStageFlags2::ALL_COMMANDS;
             }
-            let text = tables.to_json(&rig.fake.described.frame, situation);
-            (*tables, *situation) = Lowered::from_json("rig", &text).unwrap();
+            let text = tables.to_json(&rig.fake.described.frame, lowering_desc);
+            (*tables, *lowering_desc) = Lowered::from_json("rig", &text).unwrap();
         })
     }),
     ("run tables without their barriers", "uses `albedo` in ", |rig| {
@@ -436,9 +436,9 @@ const PROGRAMS: &[Program] = &[
         "run tables for other queues",
         "the tables are for queues (family, index) [(5, 0), (5, 1)]",
         |rig| {
-            adopt(rig, |_, situation| {
+            adopt(rig, |_, lowering_desc| {
                 let queues = [0, 1].map(|index| FamilyQueue { family: 5, index });
-                situation.queues = DeviceQueues::new(&queues);
+                lowering_desc.queues = DeviceQueues::new(&queues);
             })
         },
     ),
@@ -448,8 +448,8 @@ const PROGRAMS: &[Program] = &[
         |rig| {
             let options = by(ResidencyStrategy::Off);
             let other = rig.tile.plan(&rig.fake.described.frame, &options).unwrap();
-            adopt(rig, |tables, situation| {
-                *tables = lower(&other, situation).unwrap().into_inner()
+            adopt(rig, |tables, lowering_desc| {
+                *tables = lower(&other, lowering_desc).unwrap().into_inner()
             })
         },
     ),

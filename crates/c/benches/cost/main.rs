@@ -111,7 +111,7 @@ fn cost(criterion: &mut Criterion) {
     let profile = Arc::new(DeviceProfile::preset(PROFILE).unwrap());
     let needs = Arc::new(estimate(&frame, &profile).unwrap());
     let options = PlanOptions::default();
-    let situation = LoweringDesc::first(DeviceQueues::single_queue(&frame));
+    let lowering_desc = LoweringDesc::first(DeviceQueues::single_queue(&frame));
 
     let described = Described::new(&frame);
     // SAFETY: the description is alive.
@@ -137,7 +137,7 @@ fn cost(criterion: &mut Criterion) {
                 true => planner.plan(&frame, &needs, &profile, &options).unwrap(),
                 false => Arc::new(plan(&frame, &needs, &profile, &options).unwrap()),
             };
-            let tables = lowerer.lower(&plan, &situation).unwrap();
+            let tables = lowerer.lower(&plan, &lowering_desc).unwrap();
             black_box(tables.passes.len());
             lowerer.recycle(tables);
         });

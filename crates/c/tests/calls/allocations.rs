@@ -26,13 +26,13 @@ fn of_rust(frame: &Frame, chained: bool) -> Vec<usize> {
     let needs = Arc::new(estimate(frame, &profile).unwrap());
     let plan = plan(frame, &needs, &profile, &PlanOptions::default()).unwrap();
     let mut lowerer = Lowerer::default();
-    let mut situation = LoweringDesc::first(DeviceQueues::single_queue(frame));
+    let mut lowering_desc = LoweringDesc::first(DeviceQueues::single_queue(frame));
     let lower = |_| {
         let before = counting::allocation_count();
-        let tables = lowerer.lower(&plan, &situation).unwrap();
+        let tables = lowerer.lower(&plan, &lowering_desc).unwrap();
         let allocations = counting::allocation_count() - before;
         if chained {
-            situation = situation.after(&tables);
+            lowering_desc = lowering_desc.after(&tables);
         }
         lowerer.recycle(tables);
         allocations

@@ -242,10 +242,10 @@ fn tables_of_frame_after_frame_are_those_of_rust() {
                 index: 0,
             })
             .collect();
-        let mut situation = LoweringDesc::first(DeviceQueues::new(&families));
+        let mut lowering_desc = LoweringDesc::first(DeviceQueues::new(&families));
         let mut before: Option<Vec<tileheap::lower::tables::objects::ImageRow>> = None;
         for turn in 0..4 {
-            let tables = match lower(&expected, &situation) {
+            let tables = match lower(&expected, &lowering_desc) {
                 Ok(tables) => tables,
                 Err(error) => {
                     // Such as local read without dynamic rendering: C has the same error.
@@ -277,18 +277,18 @@ fn tables_of_frame_after_frame_are_those_of_rust() {
             let lowered: Lowered =
                 fill(|to, error| unsafe { tileheap_c::lowerer::lower(own, &desc, to, error) }).unwrap();
             tables_are(&lowered, &tables);
-            let queues: Vec<FamilyQueue> = situation.queues.iter().collect();
+            let queues: Vec<FamilyQueue> = lowering_desc.queues.iter().collect();
             assert_eq!(slice(lowered.device_queues, lowered.device_queue_count), queues);
             call(|error| check_lowered(own, error)).unwrap();
             let json = enums::ReportFormat::Json as u32;
             // SAFETY: it can be written.
             let written = text(|to, error| unsafe { create_lowered_text(own, json, to, error) }).unwrap();
-            assert_eq!(written, tables.to_json(&frame, &situation));
+            assert_eq!(written, tables.to_json(&frame, &lowering_desc));
             // The header promises this.
             let images = slice(lowered.images, lowered.image_count).to_vec();
             assert!(before.is_none_or(|before| before == images), "{}", frame.name());
             before = Some(images);
-            situation = situation.after(&tables);
+            lowering_desc = lowering_desc.after(&tables);
         }
         call(|_| destroy_plan(plan)).unwrap();
         call(|_| destroy_frame(handle)).unwrap();

@@ -225,14 +225,14 @@ fn barriers(plan: &Checked<Plan>) -> tileheap::Result<usize> {
         DeviceQueues::single_queue(frame),
     ] {
         let device = DeviceFacts::declared(&plan.profile, &plan.requirements, frame, &queues);
-        let mut situation = LoweringDesc::first(queues);
+        let mut lowering_desc = LoweringDesc::first(queues);
         for _ in 0..2 {
-            let tables = lower(plan, &situation)?
+            let tables = lower(plan, &lowering_desc)?
                 .into_inner()
-                .check(frame, &situation, &device)?;
+                .check(frame, &lowering_desc, &device)?;
             barriers =
                 tables.image_barriers.len() + tables.buffer_barriers.len() + tables.memory_barriers.len();
-            situation = situation.after(&tables);
+            lowering_desc = lowering_desc.after(&tables);
         }
     }
     Ok(barriers)

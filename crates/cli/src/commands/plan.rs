@@ -60,9 +60,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let plan = arranged.as_ref().map_or(&described, |arranged| &arranged.plan);
     let output = Output::to(arguments.output.clone());
     if arguments.lowered {
-        let (lowered, situation) = lowered(arguments, plan)?;
+        let (lowered, lowering_desc) = lowered(arguments, plan)?;
         return if arguments.json {
-            output.write(&lowered.to_json(&plan.frame, &situation))
+            output.write(&lowered.to_json(&plan.frame, &lowering_desc))
         } else {
             output.write_report(&lowered.text(&plan.frame))
         };
@@ -115,13 +115,13 @@ fn device_queues(arguments: &Arguments, plan: &Plan) -> DeviceQueues {
 
 /// The tables of the frame that --frame-number selects. The frames before it are lowered first, each for the state that the previous one leaves.
 fn lowered(arguments: &Arguments, plan: &Checked<Plan>) -> Result<(Checked<Lowered>, LoweringDesc)> {
-    let mut situation = LoweringDesc::first(device_queues(arguments, plan));
-    let mut lowered = lower(plan, &situation)?;
+    let mut lowering_desc = LoweringDesc::first(device_queues(arguments, plan));
+    let mut lowered = lower(plan, &lowering_desc)?;
     for _ in 1..arguments.frame_number {
-        situation = situation.after(&lowered);
-        lowered = lower(plan, &situation)?;
+        lowering_desc = lowering_desc.after(&lowered);
+        lowered = lower(plan, &lowering_desc)?;
     }
-    Ok((lowered, situation))
+    Ok((lowered, lowering_desc))
 }
 
 /// Parses a device queue: `1.0` is queue 0 of family 1.

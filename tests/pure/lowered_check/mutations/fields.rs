@@ -68,10 +68,12 @@ fn every_field_is_judged() {
         let mut random = SplitMix64::new(seed);
         let queues = arrangements(&plan);
         let queues = queues[random.below(queues.len() as u64) as usize].clone();
-        let mut situation = LoweringDesc::first(queues);
-        situation = situation.after(&lower(&plan, &situation).unwrap());
-        let (name, device) = (plan.frame.name(), device(&plan, &situation));
-        let text = lower(&plan, &situation).unwrap().to_json(&plan.frame, &situation);
+        let mut lowering_desc = LoweringDesc::first(queues);
+        lowering_desc = lowering_desc.after(&lower(&plan, &lowering_desc).unwrap());
+        let (name, device) = (plan.frame.name(), device(&plan, &lowering_desc));
+        let text = lower(&plan, &lowering_desc)
+            .unwrap()
+            .to_json(&plan.frame, &lowering_desc);
         let document: Value = serde_json::from_str(&text).unwrap();
         let mut all = BTreeMap::new();
         fields(&document["tables"], "", "/tables", &mut all);
@@ -86,7 +88,7 @@ fn every_field_is_judged() {
             let (tried, refused, kinds) = found.entry(field.clone()).or_default();
             *tried += 1;
             let errors = match Lowered::from_json(name, &damaged.to_string()) {
-                Ok((tables, _)) => tables.violations(&plan.frame, &situation, &device),
+                Ok((tables, _)) => tables.violations(&plan.frame, &lowering_desc, &device),
                 Err(_) => {
                     *refused += 1;
                     kinds.insert("text");

@@ -28,7 +28,7 @@ const AMOUNT: Amount = Amount {
 /// Valid tables, and their frame and device.
 struct Sound {
     plan: Arc<Checked<Plan>>,
-    situation: LoweringDesc,
+    lowering_desc: LoweringDesc,
     device: DeviceFacts,
     tables: Lowered,
 }
@@ -39,20 +39,20 @@ impl Sound {
         let plan = executable(seed)?;
         let arrangements = arrangements(&plan);
         let queues = arrangements[random.below(arrangements.len() as u64) as usize].clone();
-        let mut situation = LoweringDesc::first(queues);
+        let mut lowering_desc = LoweringDesc::first(queues);
         for _ in 0..random.below(3) {
-            situation = situation.after(&lower(&plan, &situation).unwrap());
+            lowering_desc = lowering_desc.after(&lower(&plan, &lowering_desc).unwrap());
         }
         Some(Sound {
-            tables: lower(&plan, &situation).unwrap().into_inner(),
-            device: device(&plan, &situation),
+            tables: lower(&plan, &lowering_desc).unwrap().into_inner(),
+            device: device(&plan, &lowering_desc),
             plan,
-            situation,
+            lowering_desc,
         })
     }
 
     fn violations(&self, damaged: &Lowered) -> Vec<LoweredCheckError> {
-        damaged.violations(&self.plan.frame, &self.situation, &self.device)
+        damaged.violations(&self.plan.frame, &self.lowering_desc, &self.device)
     }
 }
 

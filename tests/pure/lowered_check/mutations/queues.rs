@@ -64,12 +64,12 @@ fn real_queues(queues: [(u32, u32); 3]) -> LoweringDesc {
 #[test]
 fn a_resource_that_families_share_is_exclusive() {
     let plan = three_queues();
-    let situation = real_queues([(0, 0), (0, 1), (1, 0)]);
-    let mut tables = lower(&plan, &situation).unwrap().into_inner();
+    let lowering_desc = real_queues([(0, 0), (0, 1), (1, 0)]);
+    let mut tables = lower(&plan, &lowering_desc).unwrap().into_inner();
     let is_shared = |image: &&mut ImageRow| !image.sharing.families.is_empty();
     let shared = tables.images.iter_mut().find(is_shared).expect("a shared image");
     shared.sharing.families = Run::default();
-    let errors = tables.violations(&plan.frame, &situation, &device(&plan, &situation));
+    let errors = tables.violations(&plan.frame, &lowering_desc, &device(&plan, &lowering_desc));
     assert!(errors.iter().any(is_layout), "{errors:?}");
 }
 
@@ -77,15 +77,15 @@ fn a_resource_that_families_share_is_exclusive() {
 fn transfers_go_through_narrow_semaphores() {
     // A6: without maintenance8, only ALL_COMMANDS orders both halves.
     let plan = three_queues();
-    let situation = real_queues([(0, 0), (1, 0), (2, 0)]);
-    let tables = lower(&plan, &situation).unwrap().into_inner();
+    let lowering_desc = real_queues([(0, 0), (1, 0), (2, 0)]);
+    let tables = lower(&plan, &lowering_desc).unwrap().into_inner();
     let mut releases = tables.image_barriers.iter();
     assert!(releases.any(|barrier| barrier.cause == BarrierCause::Release));
-    let device = device(&plan, &situation);
+    let device = device(&plan, &lowering_desc);
     for row in 0..tables.waits.len() {
         let mut narrow = tables.clone();
         narrow.waits[row].stages &= !S::ALL_COMMANDS;
-        let errors = narrow.violations(&plan.frame, &situation, &device);
+        let errors = narrow.violations(&plan.frame, &lowering_desc, &device);
         assert!(
             errors.iter().any(is_hazard),
             "wait {row}: {errors:?}\n{}",
@@ -96,7 +96,7 @@ fn transfers_go_through_narrow_semaphores() {
         if tables.signals[row].semaphore.queue().is_none() {
             let mut narrow = tables.clone();
             narrow.signals[row].stages &= !S::ALL_COMMANDS;
-            let errors = narrow.violations(&plan.frame, &situation, &device);
+            let errors = narrow.violations(&plan.frame, &lowering_desc, &device);
             assert!(errors.iter().any(is_hazard), "signal {row}: {errors:?}");
         }
     }

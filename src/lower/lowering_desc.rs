@@ -148,7 +148,7 @@ pub struct LoweringDesc {
 }
 
 impl LoweringDesc {
-    /// The situation of the first frame of a plan on these queues.
+    /// For the first frame of a plan on these queues.
     pub fn first(queues: DeviceQueues) -> LoweringDesc {
         LoweringDesc {
             queues,
@@ -157,7 +157,7 @@ impl LoweringDesc {
         }
     }
 
-    /// The situation of the frame that follows `lowered`, which was lowered for this situation.
+    /// For the frame that follows `lowered`, which was lowered for this description.
     #[must_use]
     pub fn after(&self, lowered: &Lowered) -> LoweringDesc {
         LoweringDesc {
