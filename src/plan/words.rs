@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::{Ladder, OffChipReason, PlacementReason, Plan, ResidencyStrategy, WindowRule};
 use crate::frame::tables::{PassKind, ResourceKind};
-use crate::frame::{AccessKind, PassId, ResourceId, viewed_extent};
+use crate::frame::{AccessKind, PassId, Persistence, ResourceId, viewed_extent};
 use crate::measure::DedicatedRequirement;
 use crate::names;
 use crate::units::Run;
@@ -299,16 +299,24 @@ impl Plan {
         if self.options.windows == WindowRule::WholeFrame {
             return "it has no tile memory requirements".to_owned();
         }
-        let kind = &self.frame.resource(resource).kind;
-        let beyond = beyond_guaranteed(kind);
+        let refused = self.frame.resource(resource);
+        let beyond = beyond_guaranteed(&refused.kind);
         if beyond.is_empty() {
-            "the driver refuses it in tile memory: another format or usage may help".to_owned()
-        } else {
-            format!(
-                "the driver refuses {} in tile memory: every driver supports 2D images with one level, layer and sample",
-                beyond.join(", ")
-            )
+            return "the driver refuses it in tile memory: another format or usage may help".to_owned();
         }
+        let is_external = matches!(refused.persistence, Persistence::External(_));
+        let remedy = match refused.kind {
+            ResourceKind::Image { desc, .. }
+                if desc.mip_levels > 1 && !desc.separate_levels && !is_external =>
+            {
+                "; `separate_levels` makes each level an image of its own"
+            }
+            _ => "",
+        };
+        format!(
+            "the driver refuses {} in tile memory: every driver supports 2D images with one level, layer and sample{remedy}",
+            beyond.join(", ")
+        )
     }
 
     /// The names of the first conflicting residents, and the number of the others; if there are none, the bound tile memory is named instead.

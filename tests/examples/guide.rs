@@ -8,6 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
+use tileheap::profile::DeviceProfile;
+use tileheap::units::Bytes;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -245,6 +247,26 @@ fn chapters_are_modules_and_listed() {
         assert!(
             book.contains(&format!("](guide/{chapter})")),
             "{chapter} is not in the book"
+        );
+    }
+}
+
+#[test]
+fn the_profile_in_the_guide_is_read_and_no_field_can_be_left_out() {
+    let page = read("docs/guide/measuring.md");
+    let (_, rest) = page.split_once("```json\n").expect("a profile");
+    let (text, _) = rest.split_once("```\n").expect("its end");
+    let profile = DeviceProfile::from_json(text).expect("a valid profile");
+    assert_eq!(profile.tile.expect("a tile heap").size, Bytes(8_355_840));
+    let document: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    for field in document.as_object().expect("an object").keys() {
+        let mut without = document.clone();
+        without.as_object_mut().expect("an object").remove(field);
+        let is_optional = ["source", "tile"].contains(&field.as_str());
+        assert_eq!(
+            DeviceProfile::from_json(&without.to_string()).is_ok(),
+            is_optional,
+            "{field}"
         );
     }
 }

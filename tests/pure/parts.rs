@@ -392,6 +392,9 @@ fn a_large_level_lives_on_chip_where_the_pyramid_does_not_fit() {
     let why = "its levels are one image: `p8` uses several at once";
     let noted = [&one, &apart, &joined].map(|plan| plan.reason_text(id).contains(why));
     assert_eq!(noted, [false, false, true]);
+    let remedy = "`separate_levels` makes each level an image of its own";
+    let noted = [&one, &apart, &joined].map(|plan| plan.reason_text(id).contains(remedy));
+    assert_eq!(noted, [true, false, false]);
     let external = Persistence::External(ExternalDesc::SWAPCHAIN);
     let refused = [(external, "out"), (Persistence::Transient, "bloom level 1")]
         .map(|(persistence, out)| bloom(true, persistence, out).unwrap_err().to_string());
