@@ -28,8 +28,20 @@ pub(super) struct Expander<'a> {
     bound: Vec<Option<Binding>>,
     /// The current unrolled copy of each enclosing loop.
     path: Vec<u32>,
+    /// The number of times that the current step runs: see [`executions`].
+    runs: u64,
     /// Ends of uses: steps up to which a value is needed.
     uses: Vec<(ValueId, u32)>,
+}
+
+/// The number of times that a node of a loop's body runs in one unrolled copy: if the number of rounds is not known, 1.
+fn executions(of: &Loop, node: usize, [copy, unroll]: [u32; 2]) -> u64 {
+    let Some(rounds) = of.rounds else { return 1 };
+    let (copy, unroll) = (u64::from(copy), u64::from(unroll));
+    // The last round ends at the exit.
+    let reaches_exit = of.exits.iter().any(|exit| node < exit.after as usize);
+    let last_copy = rounds % unroll;
+    rounds / unroll + u64::from(copy < last_copy) + u64::from(copy == last_copy && reaches_exit)
 }
 
 impl<'a> Expander<'a> {
@@ -43,6 +55,7 @@ impl<'a> Expander<'a> {
             },
             bound: vec![None; count],
             path: Vec::new(),
+            runs: 1,
             uses: Vec::new(),
         }
     }
@@ -268,7 +281,7 @@ impl<'a> Expander<'a> {
         let bind = self.resolve(tensor);
         self.extend_binding(bind, step, step + 1);
         if let Binding::Value(value, _) = bind {
-            self.out.values[value].accesses += 1;
+            self.count_access(value);
         }
     }
 
@@ -276,9 +289,14 @@ impl<'a> Expander<'a> {
         let bind = self.resolve(tensor);
         if let Binding::Value(value, _) = bind {
             self.extend(value, step, step + 1);
-            self.out.values[value].accesses += 1;
+            self.count_access(value);
             self.out.writes.push((step, value));
         }
+    }
+
+    fn count_access(&mut self, value: ValueId) {
+        let accesses = &mut self.out.values[value].accesses;
+        *accesses = accesses.saturating_add(self.runs);
     }
 
     fn block(&mut self, block: BlockId) {
@@ -449,6 +467,7 @@ impl<'a> Expander<'a> {
         let mut exits: Vec<Vec<Vec<Binding>>> = vec![vec![Vec::new(); of.exits.len()]; node.outputs.len()];
         let mut states: Vec<Vec<Binding>> = vec![Vec::new(); heads.len()];
         let mut copies = Vec::with_capacity(unroll as usize);
+        let outer_runs = self.runs;
         for copy in 0..unroll {
             copies.push(self.now());
             states
@@ -477,9 +496,11 @@ impl<'a> Expander<'a> {
                     }
                 }
                 if let Some(&node) = body.nodes.get(after) {
+                    self.runs = outer_runs.saturating_mul(executions(of, after, [copy, unroll]));
                     self.node(node);
                 }
             }
+            self.runs = outer_runs;
             let next = of.carried.iter().map(|carry| (*carry, self.resolve(carry.value)));
             let last = next.collect::<Vec<_>>();
             self.path.pop();

@@ -71,7 +71,7 @@ pub(super) fn items(
             size = size.align_up(options.granularity);
         }
         let tensor = rules.graph.tensor(first.tensor);
-        let accesses: u64 = values.map(|value| value.accesses).sum();
+        let accesses = values.fold(0, |sum: u64, value| sum.saturating_add(value.accesses));
         for &value in members {
             item_of[value] = Some(items.len());
         }

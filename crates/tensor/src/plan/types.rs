@@ -86,7 +86,8 @@ pub struct MemoryPlan {
     pub alignment: Alignment,
     /// The memory's capacity, if limited.
     pub capacity: Option<Bytes>,
-    /// Bytes of all reads and writes of the memory's tensors in one run, if every loop ran once through its unrolled copies.
+    /// Bytes of all reads and writes of the memory's tensors in one run, without copies ([`TensorPlan::copies`]). A loop counts with its rounds; if their
+    /// number is not known, each unrolled copy of its body counts once. Every arm of a branch counts.
     pub traffic: Bytes,
     /// An upper bound on the traffic of any selection of tensors that fit, given the selections of earlier memories.
     pub traffic_bound: Bytes,

@@ -521,6 +521,39 @@ fn a_known_number_of_rounds_needs_one_exit() {
     );
 }
 
+/// The nodes before the exit run once more than those after it, whether the body is unrolled or not.
+#[test]
+fn traffic_counts_known_rounds() {
+    let traffic = |rounds: u64, unroll_limit: u32| {
+        let mut graph = GraphBuilder::new("rounds");
+        let x = graph.input("x", ElementType::UInt8, [4]);
+        let start = op(&mut graph, "start", &[x], false);
+        let out = graph.repeat("loop", &[start], |body, p| {
+            let before = op(body, "before", p, false);
+            body.exit_unless(before, &[before]);
+            let after = op(body, "after", &[before], false);
+            body.carry(after, p[0]);
+            body.rounds(rounds);
+            Ok(())
+        });
+        let end = op(&mut graph, "end", &out.unwrap(), false);
+        graph.output(end);
+        let graph = graph.build().unwrap();
+        let plan = planned(&graph, &carried_by(CarryRule::Avoid, unroll_limit)).unwrap();
+        let memories = plan.memories.iter();
+        memories.map(|memory| memory.traffic.0).sum::<u64>()
+    };
+    let of_round = 2 * (4 + 4); // Two nodes read and write four bytes each.
+    for rounds in [0, 1, 2, 3, 1000] {
+        let expected = traffic(0, 1) + rounds * of_round;
+        assert_eq!(
+            (traffic(rounds, 1), traffic(rounds, 8)),
+            (expected, expected),
+            "{rounds}"
+        );
+    }
+}
+
 /// Loops with constant trip counts, as exporters write them: nothing is copied.
 #[cfg(feature = "onnx")]
 #[test]
