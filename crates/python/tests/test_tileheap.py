@@ -1,6 +1,7 @@
 """The package's own interface: answers, errors that name items, locks, signals, time."""
 
 import csv
+import doctest
 import os
 import signal
 import threading
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tileheap
 from tileheap import Error, Problem, pack, plan, select
 
 DATA = Path(__file__).parents[3] / "tests/data"
@@ -221,6 +223,13 @@ def test_graphs_are_planned():
         plan(b'{"format": "tileheap-graph"}')
     with pytest.raises(Error, match="not UTF-8 text but UTF-16.*ONNX file"):
         plan(b"\xff\xfe")
+
+
+def test_examples_of_the_help_are_current():
+    failed, tried = doctest.testmod(tileheap)
+    assert failed == 0 and tried > 5
+    with pytest.raises(Error, match="`format`"):
+        plan({"name": "no graph"})
 
 
 def test_tensors_of_a_plan_have_names_and_rows():

@@ -218,7 +218,10 @@ fn reads(node: &str) -> String {
 fn produced(producer: &TensorProducer) -> String {
     match producer {
         TensorProducer::Elsewhere => "no earlier node of its block produces".to_owned(),
-        TensorProducer::Nowhere => "nothing produces".to_owned(),
+        TensorProducer::Nowhere => {
+            "nothing produces: it must be an input, a constant or an output of a node, even if it is a view"
+                .to_owned()
+        }
         TensorProducer::Later(node) => {
             format!("node `{node}` produces later: nodes must come after those whose outputs they read")
         }

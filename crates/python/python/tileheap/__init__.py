@@ -334,7 +334,7 @@ def select(
 
 
 def plan(
-    source: str | os.PathLike[str] | bytes | Problem,
+    source: str | os.PathLike[str] | bytes | Mapping[str, Any] | Problem,
     *,
     strategy: str = "auto",
     policy: str | None = None,
@@ -356,7 +356,22 @@ def plan(
     """Plans the memory of a network's tensors, and checks the plan.
 
     `source`: the path or the bytes of a graph (ONNX, TVM's graph JSON, tileheap's JSON) or of a table of lifetimes
-    (`id,lower,upper,size`), or a `Problem` of spans, sizes, alignments and names.
+    (`id,lower,upper,size`; a column `end` in place of `upper` is the last step itself), or a `Problem` of spans, sizes, alignments and names,
+    or a graph in the form of tileheap's JSON, which the guide describes ("Networks as JSON"):
+
+    >>> tensors = [
+    ...     {"name": "x", "element": "f16", "shape": [1, 64, 56, 56]},
+    ...     {"name": "w", "element": "f16", "shape": [64, 64, 3, 3], "constant": True},
+    ...     {"name": "z", "element": "f16", "shape": [1, 64, 56, 56]},
+    ... ]
+    >>> nodes = [
+    ...     {"name": "y", "operator": "conv2d", "attributes": {"padding": [1, 1]}, "inputs": ["x", "w"]},
+    ...     {"name": "mine", "operator": "my_filter", "inputs": ["y"], "outputs": ["z"], "in_place": [[0, 0]]},
+    ... ]
+    >>> graph = {"format": "tileheap-graph", "version": 1, "name": "one", "tensors": tensors, "inputs": ["x"], "outputs": ["z"], "nodes": nodes}
+    >>> plan(graph, policy="row-major").size
+    802816
+
     `strategy`: one of `STRATEGIES`; the planners of other frameworks are only in the command `tileheap tensors --strategy`. A plan has a
     limit on steps, and none on time.
     `policy`: one of `POLICIES`: the layouts of tensors. `row-major` keeps every tensor as it is in the file, without packing and
@@ -381,6 +396,8 @@ def plan(
         given["names"] = given["names"] or [str(index) for index in range(len(given["items"]))]
     elif isinstance(source, bytes):
         given = source
+    elif isinstance(source, Mapping):
+        given = json.dumps(dict(source), default=operator.index).encode()
     else:
         file_name = os.fspath(source)
         with open(file_name, "rb") as file:

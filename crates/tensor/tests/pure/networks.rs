@@ -511,6 +511,12 @@ fn the_page_of_the_formats_is_current() {
     };
     let graph = read_graph(fenced("json")).unwrap();
     assert!(graph.notes().is_empty() && graph.nodes().len() == 3);
+    let (_, looping) = page.split_once("over a cache").expect("a second graph");
+    let (_, looping) = looping.split_once("```json\n").expect("its beginning");
+    let graph = read_graph(looping.split_once("```\n").expect("its end").0).unwrap();
+    let plan = crate::planned(&graph, &crate::buffers(&graph), &TensorPlanOptions::default(), 64).unwrap();
+    let [next, latest] = ["next", "latest"].map(|name| graph.find(name).unwrap());
+    assert!(plan.copies.is_empty() && plan.may_share(next, latest));
     let graph = read_lines(fenced("jsonl")).unwrap();
     assert_eq!(graph.nodes()[1].in_place.len(), 1);
     let row = |of: &OperatorDefinition| {
