@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use super::alternatives::remove_unneeded_arms;
 use super::expansion::{
     BackEdge, Binding, BranchSteps, Continued, Expansion, InPlaceCandidate, LoopExit, LoopOutput, Merge,
-    NextValue, Rules, Value, ValueId, ValueKind,
+    NextValue, Rules, Value, ValueId, ValueKind, executions,
 };
 use super::types::{CopyTime, TimelineStep};
 use crate::graph::control_flow::{Branch, Loop, LoopCarry};
@@ -32,16 +32,6 @@ pub(super) struct Expander<'a> {
     runs: u64,
     /// Ends of uses: steps up to which a value is needed.
     uses: Vec<(ValueId, u32)>,
-}
-
-/// The number of times that a node of a loop's body runs in one unrolled copy: if the number of rounds is not known, 1.
-fn executions(of: &Loop, node: usize, [copy, unroll]: [u32; 2]) -> u64 {
-    let Some(rounds) = of.rounds else { return 1 };
-    let (copy, unroll) = (u64::from(copy), u64::from(unroll));
-    // The last round ends at the exit.
-    let reaches_exit = of.exits.iter().any(|exit| node < exit.after as usize);
-    let last_copy = rounds % unroll;
-    rounds / unroll + u64::from(copy < last_copy) + u64::from(copy == last_copy && reaches_exit)
 }
 
 impl<'a> Expander<'a> {
@@ -281,7 +271,7 @@ impl<'a> Expander<'a> {
         let bind = self.resolve(tensor);
         self.extend_binding(bind, step, step + 1);
         if let Binding::Value(value, _) = bind {
-            self.count_access(value);
+            self.out.values[value].count_accesses(self.runs);
         }
     }
 
@@ -289,14 +279,9 @@ impl<'a> Expander<'a> {
         let bind = self.resolve(tensor);
         if let Binding::Value(value, _) = bind {
             self.extend(value, step, step + 1);
-            self.count_access(value);
+            self.out.values[value].count_accesses(self.runs);
             self.out.writes.push((step, value));
         }
-    }
-
-    fn count_access(&mut self, value: ValueId) {
-        let accesses = &mut self.out.values[value].accesses;
-        *accesses = accesses.saturating_add(self.runs);
     }
 
     fn block(&mut self, block: BlockId) {
@@ -500,9 +485,9 @@ impl<'a> Expander<'a> {
                     self.node(node);
                 }
             }
-            self.runs = outer_runs;
             let next = of.carried.iter().map(|carry| (*carry, self.resolve(carry.value)));
             let last = next.collect::<Vec<_>>();
+            self.runs = outer_runs;
             self.path.pop();
             self.end_round(id, of, (&heads, &mut state), &last, outside, [copy, unroll]);
         }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::options::TensorPlanOptions;
 use super::types::{CopyTime, TensorRequirements, TimelineStep};
+use crate::graph::control_flow::Loop;
 use crate::graph::{Graph, NodeId, TensorId};
 use crate::layout::Layout;
 use crate::units::Span;
@@ -24,6 +25,12 @@ pub(super) struct Value {
     pub(super) spans: Vec<Span>,
     /// Number of reads and writes, from which the savings of fast memory follow.
     pub(super) accesses: u64,
+}
+
+impl Value {
+    pub(super) fn count_accesses(&mut self, more: u64) {
+        self.accesses = self.accesses.saturating_add(more);
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +100,16 @@ pub(super) type LoopExit = Vec<(usize, usize, usize)>;
 pub(super) fn exclude_each_other(one: &LoopExit, other: &LoopExit) -> bool {
     let differ = one.iter().zip(other).find(|(a, b)| a != b);
     differ.is_some_and(|(a, b)| a.0 == b.0)
+}
+
+/// The number of times that a node of a loop's body runs in one unrolled copy: if the number of rounds is not known, 1.
+pub(super) fn executions(of: &Loop, node: usize, [copy, unroll]: [u32; 2]) -> u64 {
+    let Some(rounds) = of.rounds else { return 1 };
+    let (copy, unroll) = (u64::from(copy), u64::from(unroll));
+    // The last round ends at the exit.
+    let reaches_exit = of.exits.iter().any(|exit| node < exit.after as usize);
+    let last_copy = rounds % unroll;
+    rounds / unroll + u64::from(copy < last_copy) + u64::from(copy == last_copy && reaches_exit)
 }
 
 /// A carried value, which becomes the parameter at the end of the round.
