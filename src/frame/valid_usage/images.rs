@@ -56,8 +56,10 @@ impl<'a> Image<'a> {
 
     /// The number of the image's format if it has no name; formats with several planes do have names.
     fn unknown_format(&self) -> Option<String> {
-        let name = self.info.is_none().then(|| names::name_of(self.desc.format));
-        name.filter(|name| name.starts_with("0x"))
+        let format = self.desc.format;
+        let is_unknown = self.info.is_none() && names::name_of(format).starts_with("0x");
+        // In decimal, as in `vulkan_core.h`.
+        is_unknown.then(|| format.as_raw().to_string())
     }
 
     /// The image's flags that no frame may declare.

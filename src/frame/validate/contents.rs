@@ -4,6 +4,7 @@ use ash::vk;
 
 use super::super::tables::Tables;
 use super::super::*;
+use crate::frame::external::ExternalDesc;
 use crate::frame::tables::{Access, HistoryVersion, Pass, Resource, SkippedOutputs};
 use crate::units::{Run, Span, Step};
 
@@ -162,6 +163,10 @@ fn read_before_write(pass: &str, resource: &Resource, part: SubresourceRange, ac
         Persistence::Transient => "write or clear it first, or declare it as a history or as external",
         Persistence::History => {
             "to read what the previous frame left, access its previous version; or write or clear it first"
+        }
+        Persistence::External(ExternalDesc::SWAPCHAIN) => {
+            "write or clear it first: a swapchain image has no contents before the frame; if its contents matter, declare it as \
+             external, with the layout of its entry state"
         }
         Persistence::External(_) => {
             "set the layout of its entry state, now UNDEFINED, or write or clear it first"

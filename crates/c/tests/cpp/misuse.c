@@ -75,6 +75,13 @@ int main(void) {
     wrong = small();
     wrong.frame.queueCount = 2;
     expect(create(&wrong, &frame), TH_STATUS_ERROR_NULL_POINTER, "thCreateFrame: ThFrameDesc.queues is null, but queueCount is 2");
+    wrong = small();
+    wrong.resource.format = (VkFormat)12345;
+    expect(create(&wrong, &frame), TH_STATUS_ERROR_INVALID_FRAME, "format 12345 is unknown");
+    wrong = small();
+    wrong.resource.persistence = TH_PERSISTENCE_SWAPCHAIN;
+    wrong.access.loadOp = VK_ATTACHMENT_LOAD_OP_LOAD;
+    expect(create(&wrong, &frame), TH_STATUS_ERROR_INVALID_FRAME, "a swapchain image has no contents");
 
     Small good = small();
     if (create(&good, &frame) < 0 || thCreateProfile(name("adreno-830"), &profile, error) < 0) return 1;
