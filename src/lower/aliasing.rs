@@ -390,8 +390,12 @@ impl Aliasing {
                 };
                 let queue = user.queue.0;
                 let stages = names::bit_names(user.stages).join(" ");
+                let writes = match names::bit_names(user.writes).join(" ") {
+                    none if none.is_empty() => "; no writes".to_owned(),
+                    writes => format!("; writes {writes}"),
+                };
                 text += &format!(
-                    "    after `{name}`, last used by pass `{pass}` on queue {queue}{when}: {stages}\n"
+                    "    after `{name}`, last used by pass `{pass}` on queue {queue}{when}: {stages}{writes}\n"
                 );
             }
         }

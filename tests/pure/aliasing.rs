@@ -198,6 +198,14 @@ fn a_history_has_a_placement_for_each_parity() {
             .iter()
             .filter(|row| aliasing.parity_of(row) == Some(Parity::Odd));
         assert_eq!(text.matches("current in odd frames").count(), pairs.count());
+        let reads = aliasing.previous.iter().filter(|user| user.writes.is_empty());
+        assert_eq!(text.matches("; no writes\n").count(), reads.count());
+        let users = aliasing.previous.len();
+        assert_eq!(
+            text.matches("; ").count() - text.matches("; no writes").count(),
+            text.matches("; writes VK_ACCESS_2_").count()
+        );
+        assert_eq!(text.matches("; ").count(), users);
     }
     assert!(found > 50, "{found}");
 }
