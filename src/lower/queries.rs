@@ -11,10 +11,12 @@
 use ash::vk;
 
 use super::create::{ATTACHED, buffer, image};
+use super::error::counted;
 use super::tables::objects::{BufferRow, ImageRow};
 use crate::frame::tables::Resource;
 use crate::frame::{Frame, Persistence, ResourceId};
 use crate::measure::{MemoryRequirements, Requirements, ResourceRequirements};
+use crate::names;
 use crate::plan::MemoryKind;
 use crate::profile::{DeviceProfile, TileHeap};
 
@@ -45,6 +47,26 @@ impl QueriedObject {
             None => QueriedObject::Buffer(
                 buffer(id, resource, memory).expect("a resource is an image or a buffer"),
             ),
+        }
+    }
+
+    /// The properties on which a driver decides, after the noun: "a buffer of 256 B, with ..."
+    fn words(&self) -> String {
+        match self {
+            QueriedObject::Image(row) => {
+                let (format, usage) = (names::name_of(row.format), names::bit_names(row.usage).join(" "));
+                let vk::Extent3D { width, height, depth } = row.extent;
+                let levels = counted(row.mip_levels as usize, "level");
+                let layers = counted(row.array_layers as usize, "layer");
+                let samples = counted(row.samples.as_raw() as usize, "sample");
+                format!(
+                    "an image of {format}, {width} x {height} x {depth}, {levels}, {layers}, {samples}, with {usage}"
+                )
+            }
+            QueriedObject::Buffer(row) => {
+                let usage = names::bit_names(row.usage).join(" ");
+                format!("a buffer of {}, with {usage}", row.size)
+            }
         }
     }
 
@@ -155,8 +177,10 @@ pub fn requirements_from(
         match answer.filter(|answer| answer.memory_type_bits != 0) {
             Some(answer) => add_answer(needs, query.memory, &answer, profile),
             None if query.memory == MemoryKind::Arena => {
-                let resource = frame.resource(query.resource).name.clone();
-                return Err(UnsupportedResource { resource });
+                return Err(UnsupportedResource {
+                    resource: frame.resource(query.resource).name.clone(),
+                    object: query.object.words(),
+                });
             }
             None => {}
         }
@@ -169,8 +193,10 @@ pub fn requirements_from(
 
 /// A resource that the device cannot create.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("resource `{resource}`: the device does not support an image or buffer of this description")]
+#[error("resource `{resource}`: the device does not support {object}")]
 pub struct UnsupportedResource {
     /// The resource's name.
     pub resource: String,
+    /// The image or buffer, in words: its format, extent, samples and usage.
+    pub object: String,
 }
