@@ -226,7 +226,7 @@ impl Progress {
         let (number, submitted) = (frame.0, self.submitted);
         if number >= submitted {
             return Err(RuntimeRule::NotSubmitted.broken(format!(
-                "cannot wait for frame {number}: it is not submitted yet; the number of submitted frames is {submitted}"
+                "cannot wait for frame {number} before FrameRecorder::submit submits it; the number of submitted frames is {submitted}"
             )));
         }
         let back = (submitted - number) as usize;

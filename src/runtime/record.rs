@@ -127,7 +127,7 @@ impl<'a> Commands<'a> {
         let _span = self.span.clone().entered();
         let pass = self.bound.plan.pass_of_input(pass);
         let declared = self.bound.plan.frame.pass(pass);
-        self.check_next(pass)?;
+        self.check_next(pass, "skip")?;
         if declared.optional.is_none() && self.bound.recording.areas[pass.index()].is_some() {
             return Err(RuntimeRule::NotOptional.broken(format!(
                 "pass `{}` cannot be left out of a frame: declare it optional",
@@ -158,7 +158,8 @@ impl<'a> Commands<'a> {
         if self.next != self.end {
             let missing = self.next_name();
             return Err(RuntimeRule::Recording.broken(format!(
-                "command buffer `{}` is finished before {missing} was recorded",
+                "command buffer `{}` is finished before {missing} was recorded: begin it with Commands::begin_pass, or \
+                 leave it out with Commands::skip",
                 declared.name
             )));
         }
@@ -178,12 +179,12 @@ impl<'a> Commands<'a> {
         let commands = &frame.command_buffers()[self.id.index()].name;
         let pass = &frame.pass(pass).name;
         Err(RuntimeRule::Recording.broken(format!(
-            "pass `{pass}` of command buffer `{commands}` has begun but not ended"
+            "pass `{pass}` of command buffer `{commands}` has begun but not ended: call Commands::end_pass first"
         )))
     }
 
-    /// Returns an error unless `pass` comes next.
-    fn check_next(&self, pass: PassId) -> Result<()> {
+    /// Returns an error unless `pass`, which the caller wants to begin or to skip, comes next.
+    fn check_next(&self, pass: PassId, verb: &str) -> Result<()> {
         self.check_ended()?;
         let frame = &self.bound.plan.frame;
         if self.next_pass() != Some(pass) {
@@ -191,8 +192,7 @@ impl<'a> Commands<'a> {
             let commands = &frame.command_buffers()[self.id.index()].name;
             let pass = &frame.pass(pass).name;
             return Err(RuntimeRule::Order.broken(format!(
-                "pass `{pass}` was recorded in command buffer `{commands}`, where {expected} is \
-                 next"
+                "cannot {verb} pass `{pass}`: {expected} is next in command buffer `{commands}`"
             )));
         }
         Ok(())
@@ -200,7 +200,7 @@ impl<'a> Commands<'a> {
 
     /// Returns an error unless `pass` comes next, and renders something if it is a render pass.
     pub(super) fn check_renders(&self, pass: PassId) -> Result<()> {
-        self.check_next(pass)?;
+        self.check_next(pass, "begin")?;
         if self.bound.recording.areas[pass.index()].is_some() {
             return Ok(());
         }

@@ -209,7 +209,8 @@ impl BoundFrame {
         for (slot, declared) in self.recording.slots.iter().zip(self.plan.frame.command_buffers()) {
             if !slot.is_done() {
                 return Err(RuntimeRule::Recording.broken(format!(
-                    "command buffer `{commands}` is submitted before its recording is finished",
+                    "command buffer `{commands}` is submitted before its recording is finished: FrameRecorder::record \
+                     begins it, Commands::finish ends it",
                     commands = declared.name
                 )));
             }

@@ -256,7 +256,7 @@ fn status_of_runtime(error: &RuntimeError) -> Status {
 }
 
 /// Names of the Rust interface that occur in messages, each with the header's name that replaces it; `tests/header.rs` finds missing ones.
-const C_NAMES: [(&str, &str); 9] = [
+const C_NAMES: [(&str, &str); 15] = [
     ("PassBuilder::in_strips", "TH_PASS_FLAG_STRIPS"),
     ("`separate_levels`", "TH_RESOURCE_FLAG_SEPARATE_LEVELS"),
     ("`Ladder::Off`", "TH_LADDER_OFF"),
@@ -268,6 +268,12 @@ const C_NAMES: [(&str, &str); 9] = [
     ),
     ("add it to Imports", "add it to ThImports"),
     ("FrameRecorder::import", "thImportResources"),
+    ("FrameRecorder::record", "thBeginCommands"),
+    ("FrameRecorder::submit", "thSubmitFrame"),
+    ("Commands::begin_pass", "thBeginPass"),
+    ("Commands::end_pass", "thEndPass"),
+    ("Commands::skip", "thSkipPass"),
+    ("Commands::finish", "thEndCommands"),
     (
         "plan with Device::plan",
         "create its profile with thCreateDeviceProfile",

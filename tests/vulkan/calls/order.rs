@@ -116,7 +116,7 @@ fn passes_come_in_declared_order() {
     let mut commands = on_fake!(recorder.record(handles[0], scene)).unwrap();
     said(
         commands.pass(decals, |_| ()),
-        "pass `decals` was recorded in command buffer `scene`, where pass `gbuffer` is next",
+        "cannot begin pass `decals`: pass `gbuffer` is next in command buffer `scene`",
     );
     said(
         commands.pass(gbuffer, |_| ()),
@@ -130,17 +130,19 @@ fn passes_come_in_declared_order() {
     );
     said(
         commands.finish(),
-        "command buffer `scene` is finished before pass `decals` was recorded",
+        "command buffer `scene` is finished before pass `decals` was recorded: begin it with Commands::begin_pass, or leave it out \
+         with Commands::skip",
     );
     let unrecorded = on_fake!(recorder.submit());
     said(
         unrecorded.map(drop),
-        "command buffer `scene` is submitted before its recording is finished",
+        "command buffer `scene` is submitted before its recording is finished: FrameRecorder::record begins it, Commands::finish \
+         ends it",
     );
     let unknown = bound.wait(FrameNumber(0), 0);
     said(
         unknown.map(drop),
-        "cannot wait for frame 0: it is not submitted yet; the number of submitted frames is 0",
+        "cannot wait for frame 0 before FrameRecorder::submit submits it; the number of submitted frames is 0",
     );
 }
 

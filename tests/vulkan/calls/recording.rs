@@ -48,7 +48,8 @@ fn the_parts_of_a_pass_are_submitted_in_order_when_all_are_finished() {
             let number = on_fake!(recorder.submit()).unwrap();
             assert!(bound.wait(number, u64::MAX).unwrap());
         } else {
-            let wanted = "command buffer `scene` is submitted before its recording is finished";
+            let wanted = "command buffer `scene` is submitted before its recording is finished: FrameRecorder::record begins it, \
+                          Commands::finish ends it";
             assert_eq!(on_fake!(recorder.submit()).unwrap_err().to_string(), wanted);
         }
     }

@@ -150,7 +150,7 @@ fn passes_begin_and_end_without_closures() {
             let text = wrong.expect_err("another pass has begun").to_string();
             assert_eq!(
                 text,
-                "pass `draw` of command buffer `scene` has begun but not ended"
+                "pass `draw` of command buffer `scene` has begun but not ended: call Commands::end_pass first"
             );
         }
         draw_columns(&commands.pass_commands(), &pipeline, [0, 8], 30);

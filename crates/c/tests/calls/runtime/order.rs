@@ -26,7 +26,12 @@ fn passes_are_recorded_in_the_described_order() {
     let secondary = engine.secondary(number, GBUFFER);
     let execute = || th!(execute_secondaries(commands, 1, &secondary, none));
     let wrong = Status::ErrorWrongState;
-    refused(&|| begin(DECALS), wrong);
+    let (status, message) = call(|error| th!(begin_pass(commands, DECALS, null_mut(), error))).unwrap_err();
+    assert_eq!(status, wrong);
+    assert_says(
+        message,
+        &["cannot begin pass `decals`: pass `gbuffer` is next in command buffer `scene`"],
+    );
     refused(&|| end_pass(commands, none), wrong);
     refused(&|| next_subpass(commands, none), wrong);
     refused(&execute, wrong);
@@ -41,7 +46,7 @@ fn passes_are_recorded_in_the_described_order() {
     refused(&|| skip_pass(commands, DECALS, none), wrong);
     let (status, message) = call(|error| end_commands(commands, error)).unwrap_err();
     assert_eq!(status, wrong);
-    assert_says(message, &["gbuffer", "begun but not ended"]);
+    assert_says(message, &["gbuffer", "begun but not ended: call thEndPass first"]);
     // The handle is destroyed, even after an error.
     refused(&|| end_pass(commands, none), Status::ErrorInvalidHandle);
     refused(&|| discard_commands(commands, none), Status::ErrorInvalidHandle);
@@ -60,7 +65,16 @@ fn passes_are_recorded_in_the_described_order() {
     assert_eq!(end_pass(commands, none), Status::Success);
     let (status, message) = call(|error| end_commands(commands, error)).unwrap_err();
     assert_eq!(status, wrong);
-    assert_says(message, &["light", "meter"]);
+    assert_says(message, &["light", "meter", "thBeginPass", "thSkipPass"]);
+    let (status, message) = call(|error| submit_frame(engine.frame, error)).unwrap_err();
+    assert_eq!(status, wrong);
+    assert_says(message, &["thBeginCommands begins it, thEndCommands ends it"]);
+    let (status, message) = call(|error| wait_for_frame(engine.frame, 999, 0, error)).unwrap_err();
+    assert_eq!(status, wrong);
+    assert_says(
+        message,
+        &["cannot wait for frame 999 before thSubmitFrame submits it"],
+    );
     call(|error| discard_frame(engine.frame, error)).unwrap();
     engine.rig.driver.clear_journal();
     call(|error| tileheap_c::dynamic_frame::destroy_dynamic_frame(engine.frame, error)).unwrap();
