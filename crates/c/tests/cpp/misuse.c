@@ -77,11 +77,14 @@ int main(void) {
     expect(create(&wrong, &frame), TH_STATUS_ERROR_NULL_POINTER, "thCreateFrame: ThFrameDesc.queues is null, but queueCount is 2");
     wrong = small();
     wrong.resource.format = (VkFormat)12345;
-    expect(create(&wrong, &frame), TH_STATUS_ERROR_INVALID_FRAME, "format 12345 is unknown");
+    expect(create(&wrong, &frame), TH_STATUS_ERROR_INVALID_FRAME, "image `color`: format 12345 is unknown (not supported by tileheap)");
     wrong = small();
     wrong.resource.persistence = TH_PERSISTENCE_SWAPCHAIN;
     wrong.access.loadOp = VK_ATTACHMENT_LOAD_OP_LOAD;
-    expect(create(&wrong, &frame), TH_STATUS_ERROR_INVALID_FRAME, "a swapchain image has no contents");
+    expect(create(&wrong, &frame), TH_STATUS_ERROR_INVALID_FRAME,
+           "pass `draw` reads `color` before anything in the frame has written it: its load operation is LOAD, the default in C and JSON: use "
+           "CLEAR or DONT_CARE. Otherwise write or clear it first: a swapchain image has no contents before the frame; if its contents matter, "
+           "declare it as external, with the layout of its entry state");
 
     Small good = small();
     if (create(&good, &frame) < 0 || thCreateProfile(name("adreno-830"), &profile, error) < 0) return 1;
