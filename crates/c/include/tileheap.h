@@ -427,7 +427,10 @@ TH_ENUM(ThFeatureFlag, uint32_t) {
 
 /** Properties of a resource. */
 TH_ENUM(ThResourceFlag, uint32_t) {
-    /** Each level may be a separate image. */
+    /**
+     * Each level may be a separate image: if no access covers several levels, level 0 keeps the index and the name, and the others are appended to the
+     * resources of the frame (`ThResourceInfo::levelOf`), with names such as "bloom level 1".
+     */
     TH_RESOURCE_FLAG_SEPARATE_LEVELS = (1 << 0),
     /** The image is 1D. Without this flag and the next, an image is 2D. */
     TH_RESOURCE_FLAG_IMAGE1D = (1 << 1),
@@ -917,6 +920,13 @@ typedef struct ThResourceInfo {
     uint32_t reserved;
     /** The size of a buffer in bytes. */
     uint64_t size;
+    /**
+     * The index of the image of which this image is a separate level (`TH_RESOURCE_FLAG_SEPARATE_LEVELS`); `TH_NONE` for all other resources, including
+     * level 0, which keeps the index of the image.
+     */
+    uint32_t levelOf;
+    /** The level of that image, at least 1; 0 for all other resources. */
+    uint32_t level;
 } ThResourceInfo;
 
 /** A pass of a validated frame. */
@@ -2355,7 +2365,7 @@ typedef struct ThBoundAccess {
     uint32_t structSize;
     /** The kind of access. */
     ThAccessKind kind;
-    /** The index of the resource. */
+    /** The index of the described resource: of a separate level, that of the image (`ThResourceInfo::levelOf`). */
     uint32_t resource;
     /** The current or the previous version of a history resource. */
     ThHistoryVersion version;

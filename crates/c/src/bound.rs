@@ -67,7 +67,7 @@ pub struct BoundAccess {
     pub struct_size: u32,
     /// The kind of access.
     pub kind: AccessKind,
-    /// The index of the resource.
+    /// The index of the described resource: of a separate level, that of the image (`ThResourceInfo::level_of`).
     pub resource: u32,
     /// The current or the previous version of a history resource.
     pub version: HistoryVersion,

@@ -368,7 +368,8 @@ const _: () = {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ResourceFlag {
-    /// Each level may be a separate image.
+    /// Each level may be a separate image: if no access covers several levels, level 0 keeps the index and the name, and the others are appended to the
+    /// resources of the frame (`ThResourceInfo::level_of`), with names such as "bloom level 1".
     SeparateLevels = 1 << 0,
     /// The image is 1D. Without this flag and the next, an image is 2D.
     Image1d = 1 << 1,

@@ -18,7 +18,7 @@ use crate::structs::{begin, need, put, sized, write};
 use crate::text::put_text;
 use crate::vulkan::NameKindValue;
 
-sized! { Output: FrameInfo to reserved; ResourceInfo to size; PassInfo to reserved; }
+sized! { Output: FrameInfo to reserved; ResourceInfo to level; PassInfo to reserved; }
 
 object!(FrameT, FrameObject: Frame);
 
@@ -109,6 +109,11 @@ pub struct ResourceInfo {
     pub reserved: u32,
     /// The size of a buffer in bytes.
     pub size: u64,
+    /// The index of the image of which this image is a separate level (`TH_RESOURCE_FLAG_SEPARATE_LEVELS`); `TH_NONE` for all other resources, including
+    /// level 0, which keeps the index of the image.
+    pub level_of: u32,
+    /// The level of that image, at least 1; 0 for all other resources.
+    pub level: u32,
 }
 
 /// A pass of a validated frame.
@@ -286,6 +291,8 @@ fn resource_info(object: &FrameObject, index: u32) -> Result<ResourceInfo, Fault
         buffer_usage: vk::BufferUsageFlags::empty(),
         reserved: 0,
         size: 0,
+        level_of: resource.level_of.map_or(u32::MAX, |of| of.image.index() as u32),
+        level: resource.level_of.map_or(0, |of| of.level),
     };
     match resource.kind {
         ResourceKind::Image { desc, extent, usage } => {

@@ -203,7 +203,7 @@ fn rust_has_the_layouts_that_c_has() {
             reserved }
         ThResourceInfo = ResourceInfo { struct_size resource_type name persistence first_pass
             end_pass format image_type extent mip_levels array_layers samples image_usage
-            buffer_usage reserved size }
+            buffer_usage reserved size level_of level }
         ThPassInfo = PassInfo { struct_size pass_type name command_buffer queue first_access
             end_access area layers view_mask subpass_count reserved }
         ThRequirementQuery = RequirementQuery { struct_size resource memory resource_type image

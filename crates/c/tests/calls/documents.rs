@@ -2,6 +2,8 @@
 
 use std::ptr::null_mut;
 
+use ash::vk;
+use tileheap::frame::{FrameBuilder, ImageDesc, LoadOp};
 use tileheap::profile::{DeviceProfile, PRESETS};
 use tileheap_c::enums::NameKind;
 use tileheap_c::frame::*;
@@ -123,6 +125,7 @@ fn names_lead_to_indices_and_back() {
             (string(resource.name), resource.format),
             (expected.name.clone(), expected.format())
         );
+        assert_eq!((resource.level_of, resource.level), (u32::MAX, 0));
     }
     for index in 0..info.pass_count {
         // SAFETY: it can be written.
@@ -134,6 +137,54 @@ fn names_lead_to_indices_and_back() {
         );
         assert_eq!(pass.area, expected.area);
     }
+    call(|_| destroy_frame(frame)).unwrap();
+}
+
+#[test]
+fn separate_levels_name_their_image() {
+    let extent = vk::Extent2D {
+        width: 640,
+        height: 360,
+    };
+    let mut frame = FrameBuilder::new("pyramid", extent);
+    let bloom = frame.image(
+        "bloom",
+        ImageDesc {
+            mip_levels: 3,
+            separate_levels: true,
+            ..ImageDesc::scaled(vk::Format::R8G8B8A8_UNORM, 1.0, 1.0)
+        },
+    );
+    let other = frame.image("other", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent));
+    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let commands = frame.command_buffer(batch, "frame");
+    frame.render_pass(commands, "draw").color(bloom, LoadOp::DontCare);
+    for level in 1..3 {
+        let pass = frame.render_pass(commands, format!("down {level}"));
+        let pass = pass.sampled(bloom).level(level - 1);
+        pass.color(bloom, LoadOp::DontCare).level(level);
+    }
+    let pass = frame.render_pass(commands, "compose").sampled(bloom).level(2);
+    pass.color(other, LoadOp::DontCare);
+    let frame = c::frame_from_json(&frame.build().unwrap().to_json()).unwrap();
+    let found = [0, 1, 2, 3].map(|index| {
+        // SAFETY: it can be written.
+        let info: ResourceInfo =
+            fill(|to, error| unsafe { get_frame_resource(frame, index, to, error) }).unwrap();
+        (string(info.name), info.extent.width, info.level_of, info.level)
+    });
+    let expected = [
+        ("bloom", 640, u32::MAX, 0),
+        ("other", 640, u32::MAX, 0),
+        ("bloom level 1", 320, 0, 1),
+        ("bloom level 2", 160, 0, 2),
+    ];
+    assert_eq!(
+        found,
+        expected.map(|(name, width, of, level)| (name.to_owned(), width, of, level))
+    );
     call(|_| destroy_frame(frame)).unwrap();
 }
 
@@ -227,9 +278,13 @@ fn a_drivers_answers_are_counted_and_checked() {
     answers[0].supported = 0;
     let (status, message) = create(&answers).unwrap_err();
     assert_eq!(status, Status::ErrorInvalidFrame);
+    let refused = frames()[1].resources()[queries[0].resource as usize].name.clone();
     assert_says(
         message,
-        &[&frames()[1].resources()[queries[0].resource as usize].name],
+        &[
+            &refused,
+            "does not support an image of VK_FORMAT_D16_UNORM, 2048 x 2048 x 1, 1 level, 4 layers, 1 sample, with VK_IMAGE_USAGE_",
+        ],
     );
 
     // Requirements of another frame, of another size of the same one, and on another device.
