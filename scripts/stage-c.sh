@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # stage-c.sh [--built] [FOLDER]: builds libtileheap with CMake (crates/c/CMakeLists.txt) and installs it in FOLDER (target/c):
 #
-#   FOLDER/include/tileheap.h, tileheap.hpp, tileheap_vulkan.h
+#   FOLDER/include/tileheap.h, tileheap.hpp, tileheap_requirements.h, tileheap_vulkan.h
 #   FOLDER/lib/libtileheap.so, libtileheap.so.0.N, libtileheap.a
 #   FOLDER/lib/cmake/tileheap, FOLDER/lib/pkgconfig/tileheap.pc
 #

@@ -1020,7 +1020,7 @@ typedef struct ThFrameOrigins {
 /**
  * A query for the driver: the memory requirements of a resource in one kind of memory.
  *
- * For images, `vkGetPhysicalDeviceImageFormatProperties2` says whether the device supports `image`. Then call
+ * `thAnswerRequirementQuery` of `tileheap_requirements.h` makes it: for images, `vkGetPhysicalDeviceImageFormatProperties2` says whether the device supports `image`. Then call
  * `vkGetDeviceImageMemoryRequirements` or `vkGetDeviceBufferMemoryRequirements`; without `maintenance4`, create the object and call
  * `vkGetImageMemoryRequirements2` or `vkGetBufferMemoryRequirements2`. Chain a `VkMemoryDedicatedRequirements`, and for `TH_MEMORY_KIND_TILE` a
  * `VkTileMemoryRequirementsQCOM`, to the `VkMemoryRequirements2`.
@@ -2874,7 +2874,8 @@ ThStatus thCreateRequirements(ThFrame frame,
  * Creates requirements by estimating them from the profile, if no driver can be queried.
  *
  * Fails with `TH_STATUS_ERROR_INVALID_PROFILE` if a resource is larger than the profile's `maxMemoryAllocationSize`, or 1 TiB. The profile's other limits,
- * such as `maxImageDimension2D`, are checked by `thCreatePlan`.
+ * such as `maxImageDimension2D`, are checked by `thCreatePlan`. Profiles do not list the formats that a device supports: a format that no device supports
+ * with a usage, such as a storage image of `VK_FORMAT_R8G8B8A8_SRGB`, is only refused by a driver.
  *
  * Thread safety: may be called by several threads at once.
  */

@@ -140,6 +140,7 @@ fn comments_name_what_c_programmers_can_find() {
         code.join("\n"),
         vulkan.clone(),
         include_str!("../include/tileheap_vulkan.h").to_owned(),
+        include_str!("../include/tileheap_requirements.h").to_owned(),
     ];
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let words: HashSet<&str> = texts

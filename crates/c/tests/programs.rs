@@ -70,7 +70,7 @@ fn the_headers_compile_without_warnings_as_c_and_cpp() {
     let source = own_file("header.c");
     std::fs::write(
         &source,
-        "#include <tileheap.h>\nint main(void) { return thGetVersion() == 0; }\n",
+        "#include <tileheap_requirements.h>\nint main(void) { return thGetVersion() == 0; }\n",
     )
     .unwrap();
     let compilers = [

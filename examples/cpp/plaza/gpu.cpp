@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <tileheap_requirements.h>
+
 namespace plaza {
 
 Gpu::Gpu(const CreateDevice &create, VmaAllocatorCreateFlags allocator_flags) : Gpu() { // The destructor runs if something below throws.
@@ -117,42 +119,13 @@ VkDevice Gpu::create_device(VkDeviceCreateInfo info, bool tile_memory) {
 }
 
 tileheap::Requirements Gpu::requirements(const tileheap::Frame &frame) const {
+    const ThRequirementFunctions functions = {vkGetPhysicalDeviceImageFormatProperties2, vkGetDeviceImageMemoryRequirements,
+                                              vkGetDeviceBufferMemoryRequirements};
     std::vector<ThRequirementAnswer> answers;
     for (const ThRequirementQuery &query : tileheap::Requirements::queries(frame, profile).value()) {
-        auto answer = tileheap::sized<ThRequirementAnswer>();
-        answer.resource = query.resource;
-        answer.memory = query.memory;
-        answer.supported = VK_TRUE;
-        auto tile = make<VkTileMemoryRequirementsQCOM>(VK_STRUCTURE_TYPE_TILE_MEMORY_REQUIREMENTS_QCOM);
-        auto dedicated = make<VkMemoryDedicatedRequirements>(VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS);
-        if (query.memory == TH_MEMORY_KIND_TILE) dedicated.pNext = &tile;
-        auto needs = make<VkMemoryRequirements2>(VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, &dedicated);
-        if (query.resourceType == TH_RESOURCE_TYPE_IMAGE) {
-            const VkImageCreateInfo &image = query.image;
-            const VkPhysicalDeviceImageFormatInfo2 format = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2, nullptr, image.format,
-                                                             image.imageType, image.tiling, image.usage, image.flags};
-            auto properties = make<VkImageFormatProperties2>(VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2);
-            const VkResult supported = vkGetPhysicalDeviceImageFormatProperties2(physical_device, &format, &properties);
-            if (supported != VK_ERROR_FORMAT_NOT_SUPPORTED) check(supported, "vkGetPhysicalDeviceImageFormatProperties2");
-            const VkImageFormatProperties &limits = properties.imageFormatProperties;
-            answer.supported = supported == VK_SUCCESS && image.extent.width <= limits.maxExtent.width &&
-                               image.extent.height <= limits.maxExtent.height && image.extent.depth <= limits.maxExtent.depth &&
-                               image.mipLevels <= limits.maxMipLevels && image.arrayLayers <= limits.maxArrayLayers &&
-                               (limits.sampleCounts & VkSampleCountFlags(image.samples)) != 0;
-            const VkDeviceImageMemoryRequirements question = {VK_STRUCTURE_TYPE_DEVICE_IMAGE_MEMORY_REQUIREMENTS, nullptr, &image,
-                                                              VK_IMAGE_ASPECT_NONE};
-            if (answer.supported) vkGetDeviceImageMemoryRequirements(device, &question, &needs);
-        } else {
-            const VkDeviceBufferMemoryRequirements question = {VK_STRUCTURE_TYPE_DEVICE_BUFFER_MEMORY_REQUIREMENTS, nullptr, &query.buffer};
-            vkGetDeviceBufferMemoryRequirements(device, &question, &needs);
-        }
-        answer.requirements = needs.memoryRequirements;
-        answer.dedicated = dedicated.requiresDedicatedAllocation  ? TH_DEDICATED_REQUIRED
-                           : dedicated.prefersDedicatedAllocation ? TH_DEDICATED_PREFERRED
-                                                                  : TH_DEDICATED_NO;
-        answer.tileSize = tile.size;
-        answer.tileAlignment = tile.alignment;
-        answers.push_back(answer);
+        answers.push_back(tileheap::sized<ThRequirementAnswer>());
+        check(thAnswerRequirementQuery(&functions, physical_device, device, &query, &answers.back()),
+              "vkGetPhysicalDeviceImageFormatProperties2");
     }
     return tileheap::Requirements::create(frame, profile, answers).value();
 }
