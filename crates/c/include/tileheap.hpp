@@ -11,6 +11,12 @@
  *     if (!plan) return log(plan.error().message);
  *     use(*plan);
  *
+ * Lifetimes: arrays, spans and strings in results point into the object that returned them, and are valid as long as it is. Functions with such
+ * results do not compile on temporary objects: `plan.frame().value().origins()` would return pointers to a destroyed frame. Name the object first:
+ *
+ *     const tileheap::Frame planned = plan.frame().value();
+ *     const ThFrameOrigins origins = planned.origins().value();
+ *
  * Handles of Vulkan-Hpp convert to those of vulkan.h, which the functions take.
  */
 
@@ -102,6 +108,20 @@ public:
     VkResult result;
 };
 
+template <class Handle, ThStatus (*Destroy)(Handle)>
+class Owner;
+
+namespace detail {
+
+template <class Handle, ThStatus (*Destroy)(Handle)>
+std::true_type derives_from_owner(const Owner<Handle, Destroy> *);
+std::false_type derives_from_owner(const void *);
+
+template <class T>
+constexpr bool is_owner = decltype(derives_from_owner(static_cast<T *>(nullptr)))::value;
+
+} // namespace detail
+
 /** A value or an Error. */
 template <class T>
 class [[nodiscard]] Result {
@@ -113,9 +133,16 @@ public:
     T &operator*() & { return *std::get_if<0>(&content_); }
     const T &operator*() const & { return *std::get_if<0>(&content_); }
     T operator*() && { return std::move(*std::get_if<0>(&content_)); }
-    T *operator->() { return std::get_if<0>(&content_); }
-    const T *operator->() const { return std::get_if<0>(&content_); }
-    const Error &error() const { return *std::get_if<1>(&content_); }
+    T *operator->() & { return std::get_if<0>(&content_); }
+    const T *operator->() const & { return std::get_if<0>(&content_); }
+    /** Members of a temporary value. For objects that own a handle, use `value()`: a function called through `->` could return pointers into them. */
+    template <class Value = T, class = std::enable_if_t<!detail::is_owner<Value>>>
+    Value *operator->() && {
+        return std::get_if<0>(&content_);
+    }
+    const T *operator->() const && = delete;
+    const Error &error() const & { return *std::get_if<1>(&content_); }
+    Error error() && { return std::move(*std::get_if<1>(&content_)); }
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
     /** The value; throws an Exception if there is none. */
     T value() && {
@@ -345,9 +372,10 @@ public:
             [&](auto out, auto error) { return thCreateProfileWithTileSize(get(), bytes, out, error); });
     }
     /** thGetProfileInfo */
-    Result<ThProfileInfo> info() const {
+    Result<ThProfileInfo> info() const & {
         return detail::call(sized<ThProfileInfo>(), [&](auto &out, auto error) { return thGetProfileInfo(get(), &out, error); });
     }
+    Result<ThProfileInfo> info() const && = delete;
     /** thCreateProfileText */
     Result<std::string> json() const {
         return detail::text([&](auto out, auto error) { return thCreateProfileText(get(), out, error); });
@@ -368,23 +396,41 @@ public:
             [&](auto out, auto error) { return thCreateFrameFromJson(to_c(json), base_extent, out, error); });
     }
     /** thGetFrameInfo */
-    Result<ThFrameInfo> info() const {
+    Result<ThFrameInfo> info() const & {
         return detail::call(sized<ThFrameInfo>(), [&](auto &out, auto error) { return thGetFrameInfo(get(), &out, error); });
     }
+    Result<ThFrameInfo> info() const && = delete;
     /** thGetFrameResource */
     Result<ThResourceInfo> resource(uint32_t index) const & {
         return detail::call(sized<ThResourceInfo>(),
                             [&](auto &out, auto error) { return thGetFrameResource(get(), index, &out, error); });
     }
+    Result<ThResourceInfo> resource(uint32_t index) const && = delete;
     /** thGetFramePass */
     Result<ThPassInfo> pass(uint32_t index) const & {
         return detail::call(sized<ThPassInfo>(), [&](auto &out, auto error) { return thGetFramePass(get(), index, &out, error); });
     }
+    Result<ThPassInfo> pass(uint32_t index) const && = delete;
     /** thGetFrameName */
     Result<std::string_view> name(ThNameKind kind, uint32_t index) const & {
         auto name = detail::call(ThStringView{}, [&](auto &out, auto error) { return thGetFrameName(get(), kind, index, &out, error); });
         if (!name) return name.error();
         return to_cpp(*name);
+    }
+    Result<std::string_view> name(ThNameKind kind, uint32_t index) const && = delete;
+    /**
+     * The resource that holds a level of an image: one of its own if the levels are separate images (TH_RESOURCE_FLAG_SEPARATE_LEVELS), else the
+     * image. Searches linearly with thGetFrameResource.
+     */
+    Result<uint32_t> level(uint32_t image, uint32_t level) const {
+        const auto frame = info();
+        if (!frame) return frame.error();
+        for (uint32_t index = 0; index < frame->resourceCount; index++) {
+            const auto found = resource(index);
+            if (!found) return found.error();
+            if (found->levelOf == image && found->level == level) return index;
+        }
+        return image;
     }
     /** thFindFrameName */
     Result<uint32_t> find(ThNameKind kind, std::string_view name) const {
@@ -398,6 +444,7 @@ public:
     Result<ThFrameOrigins> origins() const & {
         return detail::call(sized<ThFrameOrigins>(), [&](auto &out, auto error) { return thGetFrameOrigins(get(), &out, error); });
     }
+    Result<ThFrameOrigins> origins() const && = delete;
     /** thCreateFrameText */
     Result<std::string> json() const {
         return detail::text([&](auto out, auto error) { return thCreateFrameText(get(), out, error); });
@@ -488,6 +535,7 @@ public:
     Result<ThPlanArrays> arrays() const & {
         return detail::call(sized<ThPlanArrays>(), [&](auto &out, auto error) { return thGetPlan(get(), &out, error); });
     }
+    Result<ThPlanArrays> arrays() const && = delete;
     /** thGetPlanTotals */
     Result<ThPlanTotals> totals() const {
         return detail::call(sized<ThPlanTotals>(), [&](auto &out, auto error) { return thGetPlanTotals(get(), &out, error); });
@@ -507,6 +555,7 @@ public:
         if (!reason) return reason.error();
         return to_cpp(*reason);
     }
+    Result<std::string_view> reason(uint32_t resource) const && = delete;
     /** thComparePlans */
     Result<bool> equals(ThPlan other) const {
         auto equal = detail::call(VkBool32(VK_FALSE), [&](auto &out, auto error) { return thComparePlans(get(), other, &out, error); });
@@ -568,6 +617,7 @@ public:
     Result<ThArrangementArrays> arrays() const & {
         return detail::call(sized<ThArrangementArrays>(), [&](auto &out, auto error) { return thGetArrangement(get(), &out, error); });
     }
+    Result<ThArrangementArrays> arrays() const && = delete;
     /** thCreateArrangementText */
     Result<std::string> report(ThReportFormat format = TH_REPORT_FORMAT_TEXT) const {
         return detail::text([&](auto out, auto error) { return thCreateArrangementText(get(), format, out, error); });
@@ -700,6 +750,7 @@ public:
         if (!lowered) return lowered.error();
         return Tables(*lowered);
     }
+    Result<Tables> tables() const && = delete;
     /** thCheckLowered */
     Result<Done> check() const {
         return detail::run([&](auto error) { return thCheckLowered(get(), error); });
@@ -726,6 +777,7 @@ public:
     Result<ThAliasingArrays> arrays() const & {
         return detail::call(sized<ThAliasingArrays>(), [&](auto &out, auto error) { return thGetAliasing(get(), &out, error); });
     }
+    Result<ThAliasingArrays> arrays() const && = delete;
     /** thCreateAliasingText */
     Result<std::string> report(ThReportFormat format = TH_REPORT_FORMAT_TEXT) const {
         return detail::text([&](auto out, auto error) { return thCreateAliasingText(get(), format, out, error); });
@@ -788,6 +840,32 @@ public:
     /** Sets the pipeline stages of the access declared last. */
     PassBuilder &at(VkPipelineStageFlags2 stages) {
         accesses.back().stages = stages;
+        return *this;
+    }
+    /** Restricts the access declared last to a part of its image; see ThAccessDesc::range. */
+    PassBuilder &part(const VkImageSubresourceRange &range) {
+        accesses.back().range = range;
+        return *this;
+    }
+    /** Restricts the access declared last to one level. */
+    PassBuilder &level(uint32_t level) { return levels(level, 1); }
+    /** Restricts the access declared last to `count` levels. */
+    PassBuilder &levels(uint32_t first, uint32_t count) {
+        accesses.back().range.baseMipLevel = first;
+        accesses.back().range.levelCount = count;
+        return *this;
+    }
+    /** Restricts the access declared last to one layer; of a 3D image, to one slice. */
+    PassBuilder &layer(uint32_t layer) { return layers(layer, 1); }
+    /** Restricts the access declared last to `count` layers; of a 3D image, to `count` slices. */
+    PassBuilder &layers(uint32_t first, uint32_t count) {
+        accesses.back().range.baseArrayLayer = first;
+        accesses.back().range.layerCount = count;
+        return *this;
+    }
+    /** Restricts the access declared last to depth or to stencil. */
+    PassBuilder &aspect(VkImageAspectFlags aspect) {
+        accesses.back().range.aspectMask = aspect;
         return *this;
     }
     /**
@@ -958,7 +1036,7 @@ public:
     }
 
     /** The description, valid until the builder is changed or destroyed. */
-    ThFrameDesc desc() {
+    ThFrameDesc desc() & {
         pass_descs_.clear();
         for (size_t index = 0; index < pass_count_; index++) {
             PassBuilder &pass = passes_[index];
@@ -1065,6 +1143,7 @@ public:
         return detail::call(static_cast<const VkDeviceCreateInfo *>(nullptr),
                             [&](auto &out, auto error) { return thGetDeviceCreateInfo(get(), &out, error); });
     }
+    Result<const VkDeviceCreateInfo *> create_info() const && = delete;
 };
 
 /** The program's device, with the queues and the allocator that dynamic frames use. Destroy its dynamic frames first. */
@@ -1302,6 +1381,7 @@ public:
         return detail::call(sized<ThPassTarget>(),
                             [&](auto &out, auto error) { return thGetPassTarget(get(), pass, subpass, &out, error); });
     }
+    Result<ThPassTarget> target(uint32_t pass, uint32_t subpass = 0) const && = delete;
     /** thGetBoundAccess */
     Result<ThBoundAccess> access(uint32_t pass, uint32_t access) const {
         return detail::call(sized<ThBoundAccess>(),

@@ -86,7 +86,8 @@ struct Plaza {
 };
 
 void test_devices(RuntimeGpu &runtime) {
-    CHECK(runtime.device.profile().value().info()->features & TH_FEATURE_FLAG_TIMELINE_SEMAPHORE);
+    const tileheap::Profile profile = runtime.device.profile().value();
+    CHECK(profile.info()->features & TH_FEATURE_FLAG_TIMELINE_SEMAPHORE);
     CHECK(!runtime.device.report()->empty() && !runtime.device.is_lost());
     bool is_idle = false;
     runtime.device

@@ -103,7 +103,8 @@ static void test_reset(FrameBuilder &builder) {
     const std::string expected = fresh.build().value().json().value();
     builder.reset("small", {64, 64});
     builder.render_pass("one").color(builder.image("target", VK_FORMAT_R8G8B8A8_UNORM), LoadOp::dont_care());
-    CHECK(builder.build().value().info()->passCount == 1);
+    const Frame small = builder.build().value();
+    CHECK(small.info()->passCount == 1);
     for (int time = 0; time < 3; time++) {
         const size_t before = allocations;
         builder.reset("everything", {1280, 720});
@@ -125,7 +126,8 @@ static void test_results_and_owners() {
         thrown = exception.status == TH_STATUS_ERROR_INVALID_ARGUMENT && wrong.error().message == exception.what();
     }
     CHECK(thrown && wrong.error().result == VK_SUCCESS);
-    CHECK(!Frame().info() && Frame().info().error().status == TH_STATUS_ERROR_INVALID_HANDLE);
+    const Frame none;
+    CHECK(!none.info() && none.info().error().status == TH_STATUS_ERROR_INVALID_HANDLE);
 
     const uint32_t before = object_count();
     Profile profile = Profile::create("adreno-830").value();
@@ -152,8 +154,8 @@ static void test_results_and_owners() {
 
 static void test_planning() {
     const Profile profile = Profile::create("adreno-830").value();
-    CHECK(Profile::from_json(profile.json().value()).value().info()->tileSize == profile.info()->tileSize);
-    CHECK(profile.with_tile_size(1 << 20).value().info()->tileSize == 1 << 20);
+    const Profile read = Profile::from_json(profile.json().value()).value(), smaller = profile.with_tile_size(1 << 20).value();
+    CHECK(read.info()->tileSize == profile.info()->tileSize && smaller.info()->tileSize == 1 << 20);
     CHECK(!Profile::from_device(sized<ThPhysicalDeviceDesc>())); // Null functions.
 
     const Frame frame = simple_frame();
@@ -190,17 +192,20 @@ static void test_planning() {
     CHECK(Span(arrays.resources, arrays.resourceCount).size() == 3 && Span(arrays.placements, arrays.placementCount).size() >= 3);
     CHECK(plan.totals()->onChipBytes > 0 && off.totals()->onChipBytes == 0);
     CHECK(plan.report()->find("albedo") != std::string::npos && (*plan.report(TH_REPORT_FORMAT_JSON))[0] == '{');
-    CHECK(!plan.reason(0)->empty() && plan.frame()->info()->passCount == 3);
-    const Frame input = plan.input().value();
-    CHECK(input.json().value() == frame.json().value() && input.of_values()->json().value() == frame.json().value());
+    CHECK(!plan.reason(0)->empty());
+    const Frame input = plan.input().value(), planned = plan.frame().value();
+    CHECK(planned.info()->passCount == 3);
+    CHECK(input.json().value() == frame.json().value() && input.of_values().value().json().value() == frame.json().value());
     const ThFrameOrigins origins = input.origins().value();
     CHECK(origins.passCount == 3 && origins.resources[2].described == 2 && origins.resources[2].valueCount == 0);
 
     uint32_t calls = 0;
     const Arrangement arrangement = Arrangement::search(plan, sized<ThSearchDesc>(), [&calls](const ThTraffic &) { return ++calls > 0; }).value();
     CHECK(calls > 0 || arrangement.info()->described.share >= arrangement.info()->arranged.share);
-    CHECK(Arrangement::search(plan).value().arrays()->passCount == arrangement.arrays()->passCount);
-    CHECK(arrangement.frame().value().info()->resourceCount >= 3);
+    const Arrangement again = Arrangement::search(plan).value();
+    CHECK(again.arrays()->passCount == arrangement.arrays()->passCount);
+    const Frame arranged = arrangement.frame().value();
+    CHECK(arranged.info()->resourceCount >= 3);
     const std::string json = arrangement.report(TH_REPORT_FORMAT_JSON).value();
     CHECK(Arrangement::from_json(plan, json).value().report().value() == arrangement.report().value());
 }
@@ -286,6 +291,72 @@ static void test_aliasing_of_a_history() {
     CHECK(refused.error().message.find("TH_LADDER_OFF") != std::string::npos);
 }
 
+/** Checks that `call` compiles on a named object, and not on a temporary one: results that point into an object must not outlive it. */
+#define COMPILES_ONLY_ON_NAMED(Type, call)                                                                                            \
+    do {                                                                                                                              \
+        const auto function = [](auto &&object) -> decltype(std::forward<decltype(object)>(object).call) { std::abort(); };           \
+        using Function = decltype(function);                                                                                          \
+        static_assert(std::is_invocable_v<Function, Type &>, #Type "::" #call " does not compile on a named object");                 \
+        static_assert(!std::is_invocable_v<Function, Type>, #Type "::" #call " compiles on a temporary object");                      \
+        static_assert(!std::is_invocable_v<Function, const Type>, #Type "::" #call " compiles on a temporary constant object");       \
+    } while (false)
+
+static void test_temporaries() {
+    COMPILES_ONLY_ON_NAMED(Profile, info());
+    COMPILES_ONLY_ON_NAMED(Frame, info());
+    COMPILES_ONLY_ON_NAMED(Frame, resource(0));
+    COMPILES_ONLY_ON_NAMED(Frame, pass(0));
+    COMPILES_ONLY_ON_NAMED(Frame, name(TH_NAME_KIND_PASS, 0));
+    COMPILES_ONLY_ON_NAMED(Frame, origins());
+    COMPILES_ONLY_ON_NAMED(Plan, arrays());
+    COMPILES_ONLY_ON_NAMED(Plan, reason(0));
+    COMPILES_ONLY_ON_NAMED(Arrangement, arrays());
+    COMPILES_ONLY_ON_NAMED(Lowerer, lower(nullptr));
+    COMPILES_ONLY_ON_NAMED(Lowerer, tables());
+    COMPILES_ONLY_ON_NAMED(Aliasing, arrays());
+    COMPILES_ONLY_ON_NAMED(FrameBuilder, desc());
+    COMPILES_ONLY_ON_NAMED(DeviceAdditions, create_info());
+    COMPILES_ONLY_ON_NAMED(DynamicFrame, target(0));
+    // Through `->` of a temporary Result, the object would not be a temporary one.
+    COMPILES_ONLY_ON_NAMED(Result<Frame>, operator->());
+    COMPILES_ONLY_ON_NAMED(Result<Plan>, operator->());
+    // Results that do not point into the object compile.
+    CHECK(!Frame().json() && !Plan().totals() && Profile::create("no such profile").error().message.find("no such") != std::string::npos);
+    const std::string &message = Profile::create("no such profile").error().message; // Of a copy, which lives as long as the reference.
+    CHECK(message.find("no such profile") != std::string::npos);
+}
+
+/** The levels of a pyramid are images of their own. */
+static void test_separate_levels() {
+    FrameBuilder builder("pyramid", {640, 360});
+    const uint32_t bloom = builder.image("bloom", VK_FORMAT_R8G8B8A8_UNORM), other = builder.image("other", VK_FORMAT_R8G8B8A8_UNORM);
+    builder[bloom].flags = TH_RESOURCE_FLAG_SEPARATE_LEVELS;
+    builder[bloom].mipLevels = 3;
+    builder.render_pass("draw").color(bloom, LoadOp::dont_care());
+    for (uint32_t level = 1; level < 3; level++)
+        builder.render_pass("down " + std::to_string(level)).sampled(bloom).level(level - 1).color(bloom, LoadOp::dont_care()).level(level);
+    builder.render_pass("compose").sampled(bloom).level(2).color(other, LoadOp::dont_care());
+    const Frame frame = builder.build().value();
+    CHECK(frame.level(bloom, 0).value() == bloom && frame.level(bloom, 1).value() == 2 && frame.level(bloom, 2).value() == 3);
+    CHECK(frame.level(bloom, 3).value() == bloom && frame.level(other, 0).value() == other && !Frame().level(0, 0));
+    const ThResourceInfo level = frame.resource(3).value();
+    CHECK(level.levelOf == bloom && level.level == 2 && level.extent.width == 160 && to_cpp(level.name) == "bloom level 2");
+    CHECK(frame.resource(bloom)->levelOf == TH_NONE && frame.resource(bloom)->level == 0);
+    // An access of several levels keeps them in one image.
+    builder.compute_pass("read").sampled(bloom).levels(1, 2).access(TH_ACCESS_KIND_STORAGE_IMAGE, other, TH_ACCESS_FLAG_WRITE);
+    const Frame whole = builder.build().value();
+    CHECK(whole.info()->resourceCount == 2 && whole.level(bloom, 2).value() == bloom);
+}
+
+static void test_parts() {
+    PassBuilder pass;
+    pass.sampled(3).part({VK_IMAGE_ASPECT_COLOR_BIT, 1, 2, 3, 4}).sampled(4).level(2).layer(5).aspect(VK_IMAGE_ASPECT_DEPTH_BIT);
+    pass.sampled(5).levels(1, 3).layers(2, VK_REMAINING_ARRAY_LAYERS).sampled(6);
+    const auto is = [&](size_t index, VkImageSubresourceRange range) { return !std::memcmp(&pass.accesses[index].range, &range, sizeof range); };
+    CHECK(is(0, {VK_IMAGE_ASPECT_COLOR_BIT, 1, 2, 3, 4}) && is(1, {VK_IMAGE_ASPECT_DEPTH_BIT, 2, 1, 5, 1}));
+    CHECK(is(2, {0, 1, 3, 2, VK_REMAINING_ARRAY_LAYERS}) && is(3, {}));
+}
+
 /** The program's own exception, which is not a std::exception. */
 struct Unusual {
     int number;
@@ -353,7 +424,8 @@ static void test_runtime_without_device() {
     const auto is_invalid = [](const auto &result) { return !result && result.error().status == TH_STATUS_ERROR_INVALID_HANDLE; };
     CHECK(!DeviceAdditions::create(sized<ThDeviceAdditionsDesc>()));
     CHECK(DeviceAdditions::create({}).error().status == TH_STATUS_ERROR_STRUCT_SIZE);
-    CHECK(is_invalid(DeviceAdditions().create_info()));
+    const DeviceAdditions additions;
+    CHECK(is_invalid(additions.create_info()));
     Blocks blocks;
     CHECK(!Device::create(sized<ThDeviceDesc>()) && !Device::create(sized<ThDeviceDesc>(), blocks));
     CHECK(Device::create({}, blocks).error().status == TH_STATUS_ERROR_STRUCT_SIZE);
@@ -384,6 +456,9 @@ int main() {
     test_planning();
     test_tables();
     test_aliasing_of_a_history();
+    test_temporaries();
+    test_separate_levels();
+    test_parts();
     test_runtime_without_device();
     test_exceptions_of_callbacks();
     FrameBuilder builder("everything", {1280, 720});
