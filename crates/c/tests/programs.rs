@@ -272,14 +272,14 @@ fn mistakes_of_c_programs_are_told_in_the_names_of_c() {
     }
 }
 
-#[test]
-fn the_program_in_the_readme_of_the_archive_runs() {
-    let readme = include_str!("../PACKAGE.md");
-    let code = readme.split_once("```cpp\n").unwrap().1;
+/// The output of a document's first program after `mark`.
+fn output_of_program(name: &str, document: &str, mark: &str) -> String {
+    let after = document.split_once(mark).unwrap().1;
+    let code = after.split_once("```cpp\n").unwrap().1;
     let code = code.split_once("```").unwrap().0;
     let (include_line, statements) = code.split_once('\n').unwrap();
     let text = format!("#include <cstdio>\n{include_line}\nint main() {{\n{statements}}}\n");
-    let (source, binary, folder) = (own_file("readme.cpp"), own_file("readme"), libraries());
+    let (source, binary, folder) = (own_file(&format!("{name}.cpp")), own_file(name), libraries());
     std::fs::write(&source, text).unwrap();
     let mut command = Command::new("c++");
     command.arg("-std=c++17").args(WARNINGS).arg("-I").arg(include());
@@ -290,7 +290,18 @@ fn the_program_in_the_readme_of_the_archive_runs() {
             .arg(format!("-Wl,-rpath,{}", folder.display())),
     );
     let printed = succeeded(&mut Command::new(&binary));
-    let printed = String::from_utf8(printed.stdout).unwrap();
+    String::from_utf8(printed.stdout).unwrap()
+}
+
+#[test]
+fn the_programs_in_the_guide_and_in_the_readme_of_the_archive_run() {
+    let chapter = include_str!("../../../docs/guide/cpp.md");
+    let mark = "<!-- compiled by crates/c/tests/programs.rs -->";
+    assert_eq!(
+        output_of_program("levels", chapter, mark),
+        "bloom: 960 x 540\nbloom level 1: 480 x 270\nbloom level 2: 240 x 135\nbloom level 3: 120 x 67\n"
+    );
+    let printed = output_of_program("readme", include_str!("../PACKAGE.md"), "# tileheap");
     assert!(
         printed.starts_with("Frame `frame`, 1280 x 720, on adreno-830"),
         "{printed}"
