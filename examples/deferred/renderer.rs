@@ -402,7 +402,7 @@ impl Painter for Renderer {
         let buffer = |declared: CommandBufferId| {
             let is_other = frame.command_buffers()[declared.index()].name == "meter";
             let buffer = other.filter(|_| is_other).or_else(|| own.next());
-            buffer.expect("a slot has as many as a frame may have")
+            buffer.expect("a frame in flight has enough command buffers for every frame")
         };
         let draw = |cmd: &PassCommands<'_>, run: &Run| {
             pass_recorder.record(cmd.command_buffer(), run, |read_back| {

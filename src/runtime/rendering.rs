@@ -189,7 +189,7 @@ impl LocalSubpass {
 }
 
 impl Rendering {
-    /// Begins the render pass, for an area inside that of its row. Render pass objects cannot be suspended or resumed.
+    /// Begins the render pass with `area`, which must be inside the render area in the lowered tables. Render pass objects cannot be suspended or resumed.
     ///
     /// # Safety
     /// `commands` is recording outside a render pass, and every attachment is in its layout.

@@ -279,7 +279,7 @@ mod tests {
             let row = format!("| `{key}` |");
             assert!(
                 include_str!("../README.md").contains(&row),
-                "{row} is missing in README.md"
+                "{row} is missing from README.md"
             );
         }
     }

@@ -77,7 +77,7 @@ impl Pipeline {
             || self.libraries.iter().any(|library| library.takes_vertex_input())
     }
 
-    /// Returns the vertex bindings of the pipeline and, as libraries can be linked from libraries, of all that it is linked from.
+    /// Returns the vertex bindings of the pipeline and, recursively, of the pipeline libraries that it links.
     pub(crate) fn vertex(&self) -> Vec<(u32, u32, bool)> {
         let mut all = self.vertex.clone();
         for library in &self.libraries {

@@ -41,7 +41,7 @@ Examples:
   tileheap capture --profile x2-85 --frames 100..103 -o captures -- ./game
   tileheap capture --border submits:1 -- ./compute                 a program that presents nothing
   tileheap capture --border signal:now -- ./game                   end a frame at each `touch now`
-  tileheap capture --from game.gfxr                                a trace of GFXReconstruct
+  tileheap capture --from game.gfxr                                a GFXReconstruct trace
   tileheap capture --from frame-63.json --profile x2-85 -o x2-85   plan it for another device")]
 pub(crate) struct Arguments {
     /// The program and its arguments

@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if arguments.frame.options.sizes == Sizes::Profile {
         append_list(
             &mut report,
-            "Claims of the file that contradict the rules",
+            "Eligibility in the file that contradicts the rules",
             &wrong_claims(&imported, &described),
         );
     }

@@ -49,7 +49,7 @@ use crate::values::{Sweep, parse_bytes};
 #[command(long_about = include_str!("about/report.txt"))]
 #[command(after_help = include_str!("help/report.txt"))]
 pub(crate) struct Arguments {
-    /// Frames, plans, sweeps, tensor graphs, records and plans, texture traces, replays, traces of the emulator; - for standard input
+    /// Frames, plans, sweeps, tensor graphs, records and plans, texture traces, replays, emulator traces; - for standard input
     #[arg(required = true, value_hint = ValueHint::FilePath)]
     inputs: Vec<PathBuf>,
     /// Write the page to a file [default: standard output, unless that is a terminal; with --svg or --png, no page]

@@ -129,7 +129,7 @@ pub struct Loop {
     pub carried: Vec<LoopCarry>,
     /// The exits, in the order of the body's nodes. If the only nodes before an exit are those that compute its condition, zero rounds are possible.
     pub exits: Vec<LoopExit>,
-    /// The number of complete rounds, if known: the only exit is taken in the round with this number, counted from 0.
+    /// The number of complete rounds (iterations of the body), if known: the only exit is taken in the round with this number, counted from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u64>,
 }

@@ -347,7 +347,8 @@ impl<'a> Execution<'a> {
 /// The number of rounds after which every parameter that receives new values holds one from inside the loop, and the number of rounds after
 /// which parameters that only swap their values hold the original ones again (`u64::MAX` if that number is above `MAX_PERIOD`).
 fn settling_rounds(of: &Loop) -> (u64, u64) {
-    /// Maximum period that is used; if it is longer, all rounds are executed, or as many as the steps allow.
+    /// Maximum number of rounds after which swapped parameters may repeat; for longer periods, all rounds are executed, or as many as the step limit
+    /// allows.
     const MAX_PERIOD: u64 = 1 << 10;
     let before = |parameter: TensorId| {
         let carry = of.carried.iter().find(|carry| carry.into == parameter);

@@ -50,7 +50,7 @@ pub(super) enum ValueKind {
 /// The value of a carried parameter after the first rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextValue {
-    /// A value that the previous round writes into the parameter's own bytes.
+    /// A value that the previous round, an iteration of the loop, writes into the parameter's own bytes.
     OwnBytes,
     /// The same value as before: unchanged in all unrolled copies, so it never moves.
     Unchanged,

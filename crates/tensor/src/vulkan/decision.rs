@@ -39,10 +39,16 @@ pub(super) fn rounds<'a>(
         .rounds
         .filter(|rounds| decided.is_some_and(|decided| decided.0 != *rounds));
     if let (Some(rounds), Some((other, ..))) = (known, decided) {
-        let problem = format!("its number of rounds is {rounds}, but {other} were requested");
+        let problem = format!("its number of iterations is {rounds}, but {other} were requested");
         return Err(Error::control(&graph.node(node).name, problem));
     }
-    decided.ok_or_else(|| undecided(graph, node, "the number of rounds, and the index of the exit"))
+    decided.ok_or_else(|| {
+        undecided(
+            graph,
+            node,
+            "the number of complete iterations, and the index of the exit",
+        )
+    })
 }
 
 /// The arm that a branch takes.

@@ -42,7 +42,7 @@ impl Recorder<'_> {
         operand_shape(name, &self.layout(tensor)?)
     }
 
-    /// The placement of a tensor in the current round.
+    /// The placement of a tensor in the current iterations of its enclosing loops.
     pub(super) fn place(&self, tensor: TensorId) -> Option<Placement> {
         let place = self.network.plan.tensor(tensor).placement.as_ref()?;
         match place.at(&self.rounds) {

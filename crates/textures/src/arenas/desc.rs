@@ -37,7 +37,7 @@ pub enum IdleVictim {
 pub struct ArenasDesc {
     /// True if every level of a texture has a separate block: the paper's first attempt.
     pub single_levels: bool,
-    /// How much cooler the arenas on one side must be on average before an arena grows to that side: "substantially lower" in the
+    /// How much cooler the arenas on one side must be on average before an arena grows toward that side: "substantially lower" in the
     /// paper.
     pub margin: Temperature,
     /// The temperature that each wrongful eviction (of an active texture) and each request without a block adds to the instantaneous temperature.
@@ -66,7 +66,7 @@ impl ArenasDesc {
             "margin",
             100,
             1 << 20,
-            "how far a side's average temperature must be below an arena's before the arena grows to that side, in thousandths of a degree",
+            "how far a side's average temperature must be below an arena's before the arena grows toward that side, in thousandths of a degree",
         ),
         Parameter::number(
             "bonus",

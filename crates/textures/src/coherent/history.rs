@@ -80,8 +80,8 @@ impl Coherent {
         }
     }
 
-    /// Value of keeping a texture that this frame has not requested, per byte and frame: that of its age, multiplied by the ratio of
-    /// its actual to its expected returns.
+    /// Value of keeping a texture that this frame has not requested, per byte and frame: the value for its age, scaled by the ratio
+    /// of its actual to its expected repeat requests.
     pub(super) fn value(&self, key: u32) -> u64 {
         let age = self.frame - self.states[key as usize].requested;
         self.value_at(key, age.max(2))

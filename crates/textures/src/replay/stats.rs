@@ -100,7 +100,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// The distribution of the bytes of each frame. O(n log n).
+    /// The distribution of bytes per frame; `bytes` has one value for each frame. O(n log n).
     pub fn of(bytes: &[u64]) -> Distribution {
         let mut sorted = bytes.to_vec();
         sorted.sort_unstable();

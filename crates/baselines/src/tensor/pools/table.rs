@@ -94,10 +94,10 @@ pub const EXECUTORCH_OBJECTS: Pool = Pool::new(
     executorch::objects,
 );
 
-/// TVM: buffers in blocks that are larger or smaller by at most a factor of 16; images by the RFC's text (least added area, then least waste).
+/// TVM: buffers in blocks that are larger or smaller by at most a factor of 16; images as the RFC specifies (least added area, then least waste).
 pub const TOKEN_RFC: Pool = Pool::new(
     "token-rfc",
-    "TVM: buffers in blocks of a 16th to 16 times their size; images by the RFC's text.",
+    "TVM: buffers in blocks of a 16th to 16 times their size; images as the RFC specifies.",
     |items| tokens(items, TokenRule::Rfc, true),
 );
 
