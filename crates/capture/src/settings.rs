@@ -60,8 +60,30 @@ pub static LAYER: LayerDesc = LayerDesc {
 /// The default document folder on Android, in the application's own folder.
 const APP_FOLDER: &str = "tileheap-capture";
 
-/// The log file in the document folder, one line per problem; if nothing was captured, the last line is the reason.
+/// The log file in the document folder: a line for each device that the program creates (see [`is_device`]), and for each problem; if nothing was
+/// captured, the last problem is the reason.
 pub const LOG: &str = "capture.log";
+
+/// The end of the log's lines about devices.
+const DEVICE_CREATED: &str = " was created";
+
+/// The line of the log about a new device.
+pub(crate) fn device_line(device: &str) -> String {
+    format!("device `{device}`{DEVICE_CREATED}")
+}
+
+/// Returns true if a line of the log says that a device was created.
+pub fn is_device(line: &str) -> bool {
+    line.starts_with("device `") && line.ends_with(DEVICE_CREATED)
+}
+
+/// The frames that the setting [`FRAMES`] requests by number; `None` if it is invalid or requests the heaviest frame.
+pub fn requested_frames(text: &str) -> Option<Range<u64>> {
+    match frames(text)? {
+        FrameRule::Range(range) => Some(range),
+        FrameRule::Heaviest(_) => None,
+    }
+}
 
 /// Checks settings before a program runs with them; `get` returns the text of a setting by its key.
 ///

@@ -16,11 +16,15 @@ use std::collections::HashSet;
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 #[cfg(unix)]
 use std::sync::Arc;
 #[cfg(unix)]
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(unix)]
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::input::shown;
@@ -225,14 +229,54 @@ fn appended(variable: &str, last: &str) -> OsString {
     list
 }
 
-/// Runs the program. A terminal sends Ctrl-C to the program too, so the command only waits; SIGTERM and SIGHUP are passed on.
-pub(crate) fn wait(command: &mut Command) -> Result<ExitStatus> {
+/// How a program ended: the exit status, or the signal that ended it; the other is `null`, and both are if the program was not started.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ProgramEnd {
+    pub(crate) status: Option<i32>,
+    pub(crate) signal: Option<i32>,
+}
+
+impl ProgramEnd {
+    pub(crate) fn succeeded(self) -> bool {
+        self.status == Some(0)
+    }
+
+    /// A clause: `signal 11 (SIGSEGV) ended the program`.
+    pub(crate) fn words(self) -> String {
+        match (self.signal, self.status) {
+            (Some(signal), _) => format!("signal {signal}{} ended the program", signal_name(signal)),
+            (None, Some(status)) if status != 0 => format!("the program failed with status {status}"),
+            (None, _) => "the program ended with status 0".to_owned(),
+        }
+    }
+}
+
+/// The name of a signal in parentheses; empty if it has none.
+fn signal_name(signal: i32) -> String {
+    #[cfg(unix)]
+    let name = signal_hook::low_level::signal_name(signal);
+    #[cfg(not(unix))]
+    let name: Option<&str> = signal.checked_abs().and(None);
+    name.map_or_else(String::new, |name| format!(" ({name})"))
+}
+
+/// The time after which an interrupt is passed on to a program that is still running: it may have been sent to both, as a terminal does.
+#[cfg(unix)]
+const INTERRUPT_DELAY: Duration = Duration::from_secs(2);
+
+/// Runs the program. Passes on SIGTERM and SIGHUP; SIGINT and SIGQUIT only if no terminal sends them to the program too, and it does not end after them.
+pub(crate) fn wait(command: &mut Command) -> Result<ProgramEnd> {
     let program = Path::new(command.get_program()).display().to_string();
     run_to_its_end(command).map_err(|error| Error::of(format!("cannot run `{program}`"), error))
 }
 
 #[cfg(unix)]
-fn run_to_its_end(command: &mut Command) -> std::io::Result<ExitStatus> {
+fn run_to_its_end(command: &mut Command) -> std::io::Result<ProgramEnd> {
+    use std::os::unix::process::ExitStatusExt;
+
+    use std::sync::mpsc::{self, RecvTimeoutError};
+    use std::time::Instant;
+
     use rustix::process::{Pid, Signal, kill_process};
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
@@ -247,20 +291,40 @@ fn run_to_its_end(command: &mut Command) -> std::io::Result<ExitStatus> {
     let handle = signals.handle();
     let mut child = command.spawn()?;
     let program = Pid::from_child(&child);
+    // The program may have ended already.
+    let pass_on = |signal| _ = kill_process(program, signal);
     let ended = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for signal in signals.forever() {
-                let passed = match signal {
-                    SIGTERM => Signal::TERM,
-                    SIGHUP => Signal::HUP,
-                    SIGINT => {
+        let (sender, receiver) = mpsc::channel();
+        scope.spawn(move || {
+            let mut received = signals.forever();
+            received.all(|signal| sender.send(signal).is_ok())
+        });
+        scope.spawn(move || {
+            let mut delayed: Option<(Instant, Signal)> = None;
+            loop {
+                let wait = delayed.map_or(Duration::MAX, |(due, _)| {
+                    due.saturating_duration_since(Instant::now())
+                });
+                match receiver.recv_timeout(wait) {
+                    Ok(SIGTERM) => pass_on(Signal::TERM),
+                    Ok(SIGHUP) => pass_on(Signal::HUP),
+                    Ok(signal) => {
+                        let signal = match signal {
+                            SIGINT => Signal::INT,
+                            _ => Signal::QUIT,
+                        };
                         ends_command.store(false, Ordering::Relaxed);
-                        continue;
+                        if !is_in_foreground() {
+                            delayed = Some((Instant::now() + INTERRUPT_DELAY, signal));
+                        }
                     }
-                    _ => continue,
-                };
-                // The program may have ended already.
-                let _ = kill_process(program, passed);
+                    Err(RecvTimeoutError::Timeout) => {
+                        if let Some((_, signal)) = delayed.take() {
+                            pass_on(signal);
+                        }
+                    }
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
             }
         });
         let ended = child.wait();
@@ -270,23 +334,25 @@ fn run_to_its_end(command: &mut Command) -> std::io::Result<ExitStatus> {
     has_ended.store(true, Ordering::Relaxed);
     ends_command.store(true, Ordering::Relaxed);
     interrupt::forget();
-    ended
+    ended.map(|ended| ProgramEnd {
+        status: ended.code(),
+        signal: ended.signal(),
+    })
+}
+
+/// Returns true if a terminal sends Ctrl-C to the process group of the command, to which the program belongs.
+#[cfg(unix)]
+fn is_in_foreground() -> bool {
+    let terminal = std::fs::File::open("/dev/tty");
+    let foreground = terminal.ok().and_then(|it| rustix::termios::tcgetpgrp(it).ok());
+    foreground == Some(rustix::process::getpgrp())
 }
 
 #[cfg(not(unix))]
-fn run_to_its_end(command: &mut Command) -> std::io::Result<ExitStatus> {
-    command.status()
-}
-
-pub(crate) fn signal_of(ended: ExitStatus) -> Option<i32> {
-    #[cfg(unix)]
-    return std::os::unix::process::ExitStatusExt::signal(&ended);
-    #[cfg(not(unix))]
-    return ended.code().and(None);
-}
-
-/// The exit status of a program as shells report it: 128 plus the number of a signal that ended it.
-pub(crate) fn status_of(ended: ExitStatus) -> u8 {
-    let status = ended.code().or_else(|| Some(128 + signal_of(ended)?));
-    status.and_then(|status| u8::try_from(status).ok()).unwrap_or(1)
+fn run_to_its_end(command: &mut Command) -> std::io::Result<ProgramEnd> {
+    let ended = command.status()?;
+    Ok(ProgramEnd {
+        status: ended.code(),
+        signal: None,
+    })
 }

@@ -9,17 +9,27 @@ use crate::input::is_stdin;
 #[derive(Debug)]
 pub(crate) struct Output {
     file: Option<PathBuf>,
+    /// The remedy if standard output cannot be written; empty for commands that always write there.
+    remedy: &'static str,
 }
 
 impl Output {
     pub(crate) fn stdout() -> Output {
-        Output { file: None }
+        Output {
+            file: None,
+            remedy: "",
+        }
     }
 
     /// Creates an output to a file, or to standard output for `None` and `-`.
     pub(crate) fn to(file: Option<PathBuf>) -> Output {
+        let remedy = match &file {
+            None => ": use -o to write to a file",
+            Some(_) => ": give a file instead of `-`",
+        };
         Output {
             file: file.filter(|file| !is_stdin(file)),
+            remedy,
         }
     }
 
@@ -33,9 +43,7 @@ impl Output {
             let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
             return written.map_err(|error| match error.kind() {
                 ErrorKind::BrokenPipe => Error::BrokenPipe,
-                _ => Error::new(format!(
-                    "cannot write to standard output: {error}: use -o to write to a file"
-                )),
+                _ => Error::new(format!("cannot write to standard output: {error}{}", self.remedy)),
             });
         };
         std::fs::write(file, bytes).map_err(|error| Error::cannot_write(file, &error, "another path"))

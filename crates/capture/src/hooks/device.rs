@@ -24,19 +24,24 @@ use crate::model::pipelines::Pipeline;
 use crate::model::render_passes::RenderPass;
 use crate::model::submits::{Queue, Semaphores, Submits};
 use crate::model::timing::SubmittedTimes;
-use crate::settings::{LAYER_NAME, LOG, Settings};
+use crate::settings::{LAYER_NAME, LOG, Settings, device_line};
 use crate::tables::DeviceTable;
 
 /// Prints a message, and appends it to the log in the document folder if that is writable.
 pub(crate) fn report(folder: Option<&Path>, severity: Severity, text: &str) {
     print(severity, &format!("{}: {text}", LAYER_NAME.to_string_lossy()));
     if let Some(folder) = folder {
-        let log = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(folder.join(LOG));
-        let _unwritten = log.and_then(|mut log| writeln!(log, "{text}"));
+        append_to_log(folder, text);
     }
+}
+
+/// Appends a line to the log in the document folder if that is writable.
+fn append_to_log(folder: &Path, line: &str) {
+    let log = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(folder.join(LOG));
+    let _unwritten = log.and_then(|mut log| writeln!(log, "{line}"));
 }
 
 /// The attachments and layers of a framebuffer.
@@ -200,13 +205,16 @@ pub(crate) static DEVICES: Registry<Device> = Registry::new();
 static CREATED: AtomicU64 = AtomicU64::new(0);
 
 impl Device {
-    /// Registers a new device.
+    /// Registers a new device, and logs it.
     pub(crate) fn remember(
         handle: vk::Device,
         next: DeviceTable,
         settings: Option<Arc<Settings>>,
         known: PhysicalProperties,
     ) {
+        if let Some(settings) = &settings {
+            append_to_log(&settings.folder, &device_line(&known.device));
+        }
         let number = if settings.is_some() {
             CREATED.fetch_add(1, Ordering::Relaxed)
         } else {

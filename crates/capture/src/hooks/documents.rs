@@ -193,6 +193,15 @@ impl Device {
                     outcome.provisional = Some(path);
                 }
             }
+            Err(_) if frame.flats().all(|flat| flat.passes.is_empty()) => {
+                if finally {
+                    let text = format!(
+                        "frame {} was not written: its submissions have no passes",
+                        frame.number
+                    );
+                    self.report(Severity::Warning, &text);
+                }
+            }
             Err(error) if finally || !outcome.failed => {
                 outcome.failed = true;
                 self.report(Severity::Error, &error);

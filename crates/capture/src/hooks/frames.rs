@@ -96,7 +96,7 @@ impl Device {
         let number = progress.current.number;
         let is_first = matches!(settings.frames, FrameRule::Heaviest(_)) && progress.best.frame.is_none();
         let has_passes = || progress.current.flats().any(|flat| !flat.passes.is_empty());
-        if settings.frames.requests(number) || is_first && has_passes() {
+        if (settings.frames.requests(number) || is_first) && has_passes() {
             progress.write_at_intervals(|progress| {
                 let CaptureProgress {
                     current,

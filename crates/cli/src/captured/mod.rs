@@ -9,6 +9,7 @@
 //! The page, the text and the JSON are written from one [`CaptureReport`].
 
 mod changes;
+pub(crate) mod folder;
 mod names;
 mod overlap;
 mod text;
@@ -28,6 +29,7 @@ use self::names::described;
 use self::traffic::Traffic;
 use crate::error::Result;
 use crate::frames::arrange::{ArrangedPlan, Limits};
+use crate::layers::ProgramEnd;
 use crate::values::{amount, counted, percent};
 
 /// The report about one captured frame.
@@ -38,9 +40,11 @@ pub(crate) struct CaptureReport {
     pub(crate) title: String,
     /// The verdict in one sentence.
     verdict: String,
-    /// Set if the program ended before the frame did.
+    /// Sentences that precede all numbers: the program ended before the frame did, another frame was requested, or a signal ended the program.
     #[serde(skip_serializing_if = "Option::is_none")]
-    notice: Option<&'static str>,
+    notice: Option<String>,
+    /// The exit status or signal of the program; `null` if the frame was captured earlier.
+    program: Option<ProgramEnd>,
     /// Memory traffic per frame before the proposed changes; `proposed_bytes` is the traffic after them.
     now_bytes: u64,
     proposed_bytes: u64,
@@ -114,7 +118,8 @@ impl CaptureReport {
             version: 1,
             title: format!("{} on {}", program(capture, frame), plan.profile.name),
             verdict,
-            notice: notice(capture),
+            notice: notice(capture).map(str::to_owned),
+            program: None,
             now_bytes,
             proposed_bytes,
             changes,
@@ -134,6 +139,25 @@ impl CaptureReport {
             limits: limitations(frame, capture, cannot_run),
         })
     }
+
+    /// Adds how the program ended, and a notice about a requested frame that was not captured.
+    pub(crate) fn set_end(&mut self, end: ProgramEnd, not_captured: Option<&str>) {
+        self.program = Some(end);
+        let signal = end.signal.map(|_| format!("{}.", capitalized(&end.words())));
+        let notices = [
+            self.notice.take(),
+            not_captured.map(|why| format!("{}.", capitalized(why))),
+            signal,
+        ];
+        let notices: Vec<String> = notices.into_iter().flatten().collect();
+        self.notice = Some(notices.join(" ")).filter(|notices| !notices.is_empty());
+    }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut rest = text.chars();
+    let first = rest.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(rest).collect()
 }
 
 fn program<'a>(capture: &'a Capture, frame: &'a Frame) -> &'a str {

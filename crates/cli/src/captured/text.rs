@@ -9,7 +9,7 @@ const BAR: u64 = 48;
 impl CaptureReport {
     pub(crate) fn text(&self) -> String {
         let mut text = format!("{}\n  {}\n", self.title, self.verdict);
-        if let Some(notice) = self.notice {
+        if let Some(notice) = &self.notice {
             text += &format!("  {notice}\n");
         }
         text.push('\n');

@@ -3,9 +3,10 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{ErrorKind, IsTerminal};
+use std::io::IsTerminal;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 
 use clap::{Args, ValueHint};
 use tileheap::runtime::detect::enumerate_devices;
@@ -13,12 +14,13 @@ use tileheap_capture::document::Capture;
 use tileheap_capture::{LAYER, settings};
 
 use crate::captured::CaptureReport;
+use crate::captured::folder::CaptureFolder;
 use crate::error::{self, Error, Result};
 use crate::frames::advice::with_advice;
 use crate::frames::arrange::{ArrangeOptions, Limits};
 use crate::frames::plan::{FrameArguments, FrameOptions};
 use crate::input::{read_text, shown};
-use crate::layers::{CAPTURE, absolute, as_text, status_of, wait};
+use crate::layers::{CAPTURE, ProgramEnd, absolute, as_text, wait};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::report::chart::Chart;
@@ -34,7 +36,10 @@ use crate::report::{page, plan};
 /// earlier, on this machine or on a phone.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exit status: 0 if a frame was captured and planned, whatever the program's own status.
+Exit status: 0 if the requested frames were captured and planned, even if the program failed; 1 if a
+signal ended the program (a crash, Ctrl-C), or if a frame that --frames names by number was not
+captured. The report of what was captured is written in either case; report.json has the program's
+own status and signal.
 
 Examples:
   tileheap capture -- vkcube --c 60
@@ -76,12 +81,6 @@ pub(crate) struct Arguments {
     limits: Limits,
 }
 
-/// The report as a page.
-const REPORT: &str = "report.html";
-
-/// The report in machine-readable form.
-const REPORT_JSON: &str = "report.json";
-
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     // Report invalid options before the program runs.
     arguments.options.read_profile()?;
@@ -112,10 +111,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Error::usage(names.fold(error, |error, (key, name)| error.replace(&key, &name)))
     })?;
     let mut command = CAPTURE.command(&layer, &program)?;
-    let created = missing_folders(&arguments.output);
-    // Not earlier, because preparing the folder removes earlier captures.
-    let folder = prepare(&arguments.output)?;
-    command.env(LAYER.variable(settings::FOLDER), &folder);
+    // Not earlier, because earlier captures are removed.
+    let folder = CaptureFolder::open(&arguments.output)?;
+    folder.clear()?;
+    command.env(LAYER.variable(settings::FOLDER), folder.path());
     let given = options
         .iter()
         .filter_map(|one| Some((LAYER.variable(one.0), one.2.as_ref()?)));
@@ -123,20 +122,104 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if arguments.timestamps {
         command.env(LAYER.variable(settings::TIMESTAMPS), "true");
     }
-    let ended = wait(&mut command).inspect_err(|_| remove_empty(&folder, &created))?;
-    let documents = documents_in(&folder)?;
+    let end = match wait(&mut command) {
+        Ok(end) => end,
+        Err(error) => {
+            folder.remove_empty();
+            return Err(error);
+        }
+    };
+    let frames = env::var(LAYER.variable(settings::FRAMES)).ok();
+    let frames = arguments.frames.clone().or(frames);
+    let run = ProgramRun {
+        end,
+        requested: frames.as_deref().and_then(settings::requested_frames),
+        log: folder.log(),
+    };
+    let documents = folder.documents()?;
     if documents.is_empty() {
-        let why = why_none(&program, ended, &folder);
-        remove_empty(&folder, &created);
+        let why = run.why_no_frame(&program);
+        folder.remove_empty();
         return Err(why);
     }
-    if status_of(ended) != 0 {
-        error::print(&format!(
-            "the program ended with status {}; the frames captured before that are kept",
-            status_of(ended)
-        ));
+    let not_captured = run.why_not_captured(&documents);
+    let outcome = Some((end, not_captured.as_deref()));
+    let documents: Vec<PathBuf> = documents.into_iter().map(|(_, path)| path).collect();
+    let printed = match write_reports(arguments, &documents, &folder, outcome) {
+        Err(error) if !matches!(error, Error::BrokenPipe) => return Err(error),
+        printed => printed,
+    };
+    let signal = end.signal.map(|_| end.words());
+    let failures: Vec<String> = [not_captured, signal].into_iter().flatten().collect();
+    if !failures.is_empty() {
+        let text = format!(
+            "{}: the report is about what was captured before",
+            failures.join("; ")
+        );
+        return Err(Error::new(text));
     }
-    write_reports(arguments, &documents, &folder)
+    if !end.succeeded() {
+        error::print(&format!("{}; what it submitted before is captured", end.words()));
+    }
+    printed
+}
+
+/// A program that ran under the layer.
+struct ProgramRun {
+    end: ProgramEnd,
+    /// The frames that were requested by number.
+    requested: Option<Range<u64>>,
+    log: Vec<String>,
+}
+
+impl ProgramRun {
+    /// The last problem in the layer's log.
+    fn last_problem(&self) -> Option<&str> {
+        let problems = self.log.iter().filter(|line| !settings::is_device(line));
+        problems.map(String::as_str).next_back()
+    }
+
+    /// An error with the likely reason that no frame was captured.
+    fn why_no_frame(&self, program: &[OsString]) -> Error {
+        let created_device = self.log.iter().any(|line| settings::is_device(line));
+        let why = match (self.last_problem(), &self.requested) {
+            (Some(last), _) => last.to_owned(),
+            (None, Some(frames)) if created_device => {
+                format!("it created a Vulkan device, but frame {} did not begin", frames.start)
+            }
+            (None, None) if created_device => "it created a Vulkan device, but submitted no passes".to_owned(),
+            (None, _) => match enumerate_devices() {
+                Err(error) => format!("Vulkan does not work on this machine: {error}"),
+                Ok(devices) if devices.is_empty() => "this machine has no Vulkan device".to_owned(),
+                Ok(_) if !self.end.succeeded() => "it created no Vulkan device before that".to_owned(),
+                Ok(_) => "it created no Vulkan device under the layer: it does not use Vulkan, or does not use this machine's loader"
+                    .to_owned(),
+            },
+        };
+        let program = Path::new(&program[0]).display();
+        let ended = self.end.words();
+        Error::new(format!("no frame of `{program}` was captured: {ended}: {why}"))
+    }
+
+    /// The reason that a frame that was requested by number was not captured, as a clause; `None` if all were.
+    fn why_not_captured(&self, documents: &[(u64, PathBuf)]) -> Option<String> {
+        let is_captured = |frame: &u64| documents.iter().any(|(number, _)| number == frame);
+        let frame = self.requested.clone()?.find(|frame| !is_captured(frame))?;
+        let logged = self
+            .log
+            .iter()
+            .find(|line| line.starts_with(&format!("frame {frame} ")));
+        let captured = documents.first().map_or(0, |(number, _)| *number);
+        Some(match logged {
+            Some(line) => line.clone(),
+            None if self.requested.clone()?.contains(&captured) => {
+                format!("frame {frame} was not captured, because the program ended before it")
+            }
+            None => format!(
+                "frame {frame} was not captured, because the program ended before it; frame {captured} was captured instead"
+            ),
+        })
+    }
 }
 
 /// Returns true if a file has the extension of a captured frame; other files are traces.
@@ -159,37 +242,53 @@ fn report_again(arguments: &Arguments, document: &Path) -> Result<()> {
             shown(document)
         )));
     }
-    let created = missing_folders(&arguments.output);
-    let folder = writable(&arguments.output)?;
-    remove_reports(&folder).map_err(|error| cannot_write(&arguments.output, &error))?;
-    let written = write_reports(arguments, &[document.to_owned()], &folder);
-    written.inspect_err(|_| remove_empty(&folder, &created))
+    let folder = CaptureFolder::open(&arguments.output)?;
+    folder.remove_reports()?;
+    let written = write_reports(arguments, &[document.to_owned()], &folder, None);
+    if written.is_err() {
+        folder.remove_empty();
+    }
+    written
 }
 
-/// Plans captured frames, prints their reports, writes `report.html` and `report.json`, and opens the page unless `--no-open` is given or standard output
-/// is not a terminal.
-fn write_reports(arguments: &Arguments, documents: &[PathBuf], folder: &Path) -> Result<()> {
+/// Plans captured frames, writes `report.html` and `report.json`, prints the reports, and opens the page unless `--no-open` is given or standard output is
+/// not a terminal. `outcome` is how the program ended, and the reason that a requested frame was not captured.
+fn write_reports(
+    arguments: &Arguments,
+    documents: &[PathBuf],
+    folder: &CaptureFolder,
+    outcome: Option<(ProgramEnd, Option<&str>)>,
+) -> Result<()> {
     let (mut charts, mut reports) = (Vec::new(), Vec::new());
     for document in documents {
-        let (report, drawn) = planned(arguments, document)?;
+        let (report, drawn) = planned(arguments, document, outcome)?;
         charts.extend(drawn);
         reports.push(report);
     }
-    let report = folder.join(REPORT);
+    let report = folder.report();
     Output::to(Some(report.clone())).write(&page::page(&charts, &[]))?;
     let json = serde_json::to_string_pretty(&reports).map_err(|error| Error::of("the report", error))?;
-    Output::to(Some(folder.join(REPORT_JSON))).write(&format!("{json}\n"))?;
-    let frames: Vec<String> = documents.iter().map(|path| path.display().to_string()).collect();
-    let (frames, page) = (frames.join("\n  "), report.display());
-    Output::stdout().write_report(&format!("\nFrames\n  {frames}\nReport\n  {page}\n"))?;
+    Output::to(Some(folder.report_json())).write(&format!("{json}\n"))?;
+    // After the files, because a reader of standard output may close it early.
+    let mut text: String = reports.iter().map(CaptureReport::text).collect();
+    text += "\nFrames\n";
+    for document in documents {
+        text += &format!("  {}\n", document.display());
+    }
+    text += &format!("Report\n  {}\n", report.display());
+    Output::stdout().write_report(&text)?;
     if !arguments.no_open && std::io::stdout().is_terminal() {
         open(&report);
     }
     Ok(())
 }
 
-/// Plans a captured frame and prints its report; returns the report and its charts.
-fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec<Chart>)> {
+/// Plans a captured frame; returns its report and charts.
+fn planned(
+    arguments: &Arguments,
+    document: &Path,
+    outcome: Option<(ProgramEnd, Option<&str>)>,
+) -> Result<(CaptureReport, Vec<Chart>)> {
     let named = |error: &dyn std::fmt::Display| Error::of(shown(document), error);
     let text_of_document = read_text(document, "captured frame")?;
     // The program need not run on the device that its frame is planned for.
@@ -215,8 +314,10 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec
     let best = search.arrange(options, &imported, &described)?;
     let best = best.expect("a search was requested");
     let ignored = options.ignored_rules(&imported.frame)?;
-    let report = CaptureReport::new(&described, &best, &capture, &arguments.limits, &ignored)?;
-    Output::stdout().write_report(&report.text())?;
+    let mut report = CaptureReport::new(&described, &best, &capture, &arguments.limits, &ignored)?;
+    if let Some((end, not_captured)) = outcome {
+        report.set_end(end, not_captured);
+    }
     let value = serde_json::to_value(&report).map_err(|error| named(&error))?;
     let page = Chart {
         title: report.title.clone(),
@@ -236,99 +337,6 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<(CaptureReport, Vec
         charts.push(chart);
     }
     Ok((report, charts))
-}
-
-/// Creates a folder if necessary, and returns its absolute path; the error names the folder.
-fn writable(out: &Path) -> Result<PathBuf> {
-    fs::create_dir_all(out).map_err(|error| cannot_write(out, &error))?;
-    absolute(out)
-}
-
-fn cannot_write(out: &Path, error: &std::io::Error) -> Error {
-    Error::new(format!(
-        "cannot write captures to `{}`: {error}: choose another folder with -o",
-        out.display()
-    ))
-}
-
-/// Returns a folder and its ancestors up to the first one that exists, which is not included.
-fn missing_folders(out: &Path) -> Vec<PathBuf> {
-    let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
-    let missing = out.ancestors().take_while(is_missing);
-    missing.map(Path::to_owned).collect()
-}
-
-/// Removes an empty log, and created folders that are empty. Errors are ignored, because the command has already failed.
-fn remove_empty(folder: &Path, created: &[PathBuf]) {
-    let log = folder.join(settings::LOG);
-    if fs::metadata(&log).is_ok_and(|log| log.len() == 0) {
-        let _ = fs::remove_file(&log);
-    }
-    for empty in created {
-        let _ = fs::remove_dir(empty);
-    }
-}
-
-/// Creates the folder if necessary, checks that it is writable, and removes the captures of earlier runs.
-fn prepare(out: &Path) -> Result<PathBuf> {
-    let folder = writable(out)?;
-    let named = |error: std::io::Error| cannot_write(out, &error);
-    fs::write(folder.join(settings::LOG), "").map_err(named)?;
-    for earlier in documents_in(&folder)? {
-        fs::remove_file(earlier).map_err(named)?;
-    }
-    remove_reports(&folder).map_err(named)?;
-    Ok(folder)
-}
-
-/// Removes the reports of an earlier run, which must not remain if this one fails.
-fn remove_reports(folder: &Path) -> std::io::Result<()> {
-    for report in [REPORT, REPORT_JSON] {
-        match fs::remove_file(folder.join(report)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Returns the captured frames in a folder, in order of frame and device number.
-fn documents_in(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder).map_err(|error| Error::of(folder.display(), error))?;
-    let mut documents: Vec<(Vec<u64>, PathBuf)> = Vec::new();
-    for path in entries.flatten().map(|entry| entry.path()) {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let numbers = name
-            .strip_prefix("frame-")
-            .and_then(|name| name.strip_suffix(".json"));
-        if let Some(Ok(numbers)) = numbers.map(|name| name.split("-device-").map(str::parse).collect()) {
-            documents.push((numbers, path));
-        }
-    }
-    documents.sort();
-    Ok(documents.into_iter().map(|(_, path)| path).collect())
-}
-
-/// Creates an error with the likely reason that no frame of a program was captured.
-fn why_none(program: &[OsString], ended: ExitStatus, folder: &Path) -> Error {
-    let log = fs::read_to_string(folder.join(settings::LOG)).unwrap_or_default();
-    let why = match (enumerate_devices(), log.lines().last()) {
-        (Err(error), _) => format!("Vulkan does not work on this machine: {error}"),
-        (Ok(devices), _) if devices.is_empty() => "this machine has no Vulkan device".to_owned(),
-        (Ok(_), Some(last)) => last.to_owned(),
-        (Ok(_), None) => {
-            "the program created no Vulkan device under the layer: it does not use Vulkan, or does not use this machine's loader"
-                .to_owned()
-        }
-    };
-    let (program, status) = (Path::new(&program[0]).display(), status_of(ended));
-    Error::new(format!(
-        "no frame of `{program}` was captured (exit status {status}): {why}"
-    ))
 }
 
 /// The command line that replays a trace with GFXReconstruct.

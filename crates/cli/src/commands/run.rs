@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 
 use clap::{Args, ValueEnum, ValueHint};
 use serde::{Deserialize, Serialize};
@@ -13,7 +12,7 @@ use tileheap_device::profile::{DeviceProfile, PRESETS};
 use crate::documents::{self, Document};
 use crate::error::{self, Error, NEGATIVE_ANSWER, Result};
 use crate::input::is_stdin;
-use crate::layers::{self, absolute, signal_of, wait};
+use crate::layers::{self, ProgramEnd, absolute, wait};
 use crate::output::Output;
 use crate::report::messages::{CheckedMemory, Summary};
 use crate::values::{FailOn, named};
@@ -99,7 +98,7 @@ fn emulated() -> impl Iterator<Item = &'static str> {
 struct RunOutcome {
     /// The exit status of this command.
     exit: u8,
-    program: Ended,
+    program: ProgramEnd,
     /// Reason that the program was not started; `null` if it was.
     not_started: Option<String>,
     /// Reason that nothing was checked; `null` if something was.
@@ -111,19 +110,6 @@ struct RunOutcome {
 impl Document for RunOutcome {
     const FORMAT: &'static str = "tileheap-run";
     const VERSION: u64 = 1;
-}
-
-/// The exit status of a program, or the signal that ended it; the other is `null`, and both are if the program was not started.
-#[derive(Default, Serialize, Deserialize)]
-struct Ended {
-    status: Option<i32>,
-    signal: Option<i32>,
-}
-
-impl Ended {
-    fn succeeded(&self) -> bool {
-        self.status == Some(0)
-    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -145,13 +131,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Some(_) => Output::to(json.clone()).write(&documents::write(outcome)),
         None => Ok(()),
     };
-    let outcome = match result {
-        Ok(outcome) => outcome,
+    let (outcome, messages) = match result {
+        Ok(result) => result,
         Err(error) => {
             let (exit, message) = error.status();
             write(&RunOutcome {
                 exit,
-                program: Ended::default(),
+                program: ProgramEnd::default(),
                 not_started: message.map(str::to_owned),
                 unchecked: Some("nothing was checked: the program was not started".to_owned()),
                 summary: Summary::of("", layer.checked()),
@@ -160,15 +146,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         }
     };
     error::write_stderr(&text(&outcome, arguments.log.as_deref()));
-    write(&outcome)?;
+    // Not in the order of the options: a reader of standard output may close it early.
+    let is_printed = json.as_deref().is_some_and(is_stdin);
+    if !is_printed {
+        write(&outcome)?;
+    }
+    if let Some(kept) = &arguments.log {
+        Output::to(Some(kept.clone())).write_bytes(&messages)?;
+    }
+    if is_printed {
+        write(&outcome)?;
+    }
     match outcome.exit {
         0 => Ok(()),
         status => Err(Error::Exit(status)),
     }
 }
 
-/// Runs the program under the layer, and reads the messages. The layer writes them to a private file, because another run may write to the same `--log`.
-fn supervised(arguments: &Arguments) -> Result<RunOutcome> {
+/// Runs the program under the layer; returns the outcome and the log of messages. The layer writes them to a private file, because another run may write to the same `--log`.
+fn supervised(arguments: &Arguments) -> Result<(RunOutcome, Vec<u8>)> {
     let layer = arguments.layer;
     let folder = layer.of_loader().find(arguments.layers.as_deref())?;
     if arguments.require_device && enumerate_devices().map_or(true, |devices| devices.is_empty()) {
@@ -203,11 +199,8 @@ fn supervised(arguments: &Arguments) -> Result<RunOutcome> {
     let messages = std::fs::read(&log).unwrap_or_default();
     // If it cannot be removed, it stays among other temporary files.
     let _ = std::fs::remove_file(&log);
-    if let Some(kept) = &arguments.log {
-        Output::to(Some(kept.clone())).write_bytes(&messages)?;
-    }
     let summary = Summary::of(&String::from_utf8_lossy(&messages), layer.checked());
-    Ok(outcome(ended?, summary, arguments.fail_on))
+    Ok((outcome(ended?, summary, arguments.fail_on), messages))
 }
 
 /// Creates an empty file.
@@ -216,11 +209,7 @@ fn create(file: &Path) -> Result<()> {
     created.map_err(|error| Error::of(format!("cannot write `{}`", file.display()), error))
 }
 
-fn outcome(ended: ExitStatus, summary: Summary, fail_on: FailOn) -> RunOutcome {
-    let program = Ended {
-        status: ended.code(),
-        signal: signal_of(ended),
-    };
+fn outcome(program: ProgramEnd, summary: Summary, fail_on: FailOn) -> RunOutcome {
     let unchecked = summary.unchecked().map(str::to_owned);
     let exit = match program.succeeded() {
         _ if summary.fails(fail_on) => NEGATIVE_ANSWER,
@@ -242,14 +231,8 @@ fn text(outcome: &RunOutcome, log: Option<&Path>) -> String {
     if let Some(unchecked) = &outcome.unchecked {
         text += &format!("tileheap: {unchecked}\n");
     }
-    match outcome.program {
-        Ended {
-            signal: Some(signal), ..
-        } => text += &format!("tileheap: signal {signal} ended the program\n"),
-        Ended {
-            status: Some(status), ..
-        } if status != 0 => text += &format!("tileheap: the program failed with status {status}\n"),
-        _ => {}
+    if !outcome.program.succeeded() {
+        text += &format!("tileheap: {}\n", outcome.program.words());
     }
     if let Some(log) = log.filter(|log| !is_stdin(log)) {
         text += &format!("tileheap: all messages are in {}\n", log.display());

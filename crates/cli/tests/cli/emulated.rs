@@ -224,7 +224,10 @@ fn a_program_that_is_killed_has_its_messages_and_its_signal() {
     std::fs::write(&log, "what was there before\n").expect("a file");
     let run = script(&["--log", path], &format!("{WARNING}; kill -9 $$"));
     assert_eq!(run.status, 1, "{}", run.err);
-    contains(run.err, &["1 warning", "signal 9 ended the program", path]);
+    contains(
+        run.err,
+        &["1 warning", "signal 9 (SIGKILL) ended the program", path],
+    );
     let kept = std::fs::read_to_string(&log).expect("the log is kept");
     assert!(kept.starts_with('{') && kept.lines().count() == 1, "{kept}");
 }
