@@ -27,6 +27,7 @@ use tileheap_capture::document::{
 use self::changes::{Change, DescriptionChanges, HelpedDevices};
 use self::names::described;
 use self::traffic::Traffic;
+pub(crate) use self::traffic::is_kept_by_driver;
 use crate::error::Result;
 use crate::frames::arrange::{ArrangedPlan, Limits};
 use crate::layers::ProgramEnd;

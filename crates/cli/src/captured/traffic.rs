@@ -124,7 +124,7 @@ fn moved_now(frame: &Frame, capture: &Capture, access: &Access, size: Bytes) -> 
 }
 
 /// Returns true if the driver keeps the resource in its own tiles, because it is an attachment of only one render pass.
-pub(super) fn is_kept_by_driver(reason: PlacementReason) -> bool {
+pub(crate) fn is_kept_by_driver(reason: PlacementReason) -> bool {
     matches!(
         reason,
         PlacementReason::Lazy { .. }

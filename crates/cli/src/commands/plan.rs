@@ -168,7 +168,7 @@ fn wrong_claims(imported: &ImportedFrame, plan: &Plan) -> Vec<String> {
 }
 
 /// Returns true if the rules allow a resource in tile memory; `None` if they were not evaluated.
-fn is_eligible(reason: PlacementReason) -> Option<bool> {
+pub(super) fn is_eligible(reason: PlacementReason) -> Option<bool> {
     let why = match reason {
         // Better than tile memory: inside one render pass.
         PlacementReason::Unused | PlacementReason::Lazy { .. } => return None,

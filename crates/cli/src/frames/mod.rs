@@ -2,6 +2,7 @@
 
 pub(crate) mod advice;
 pub(crate) mod arrange;
+pub(crate) mod baseline;
 pub(crate) mod diff;
 pub(crate) mod limits;
 pub(crate) mod plan;

@@ -37,9 +37,12 @@ pub(crate) struct FrameArguments {
 /// Options for planning a frame for a device.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FrameOptions {
-    /// The device: a name (see `tileheap profile --help`) or a profile as JSON
-    #[arg(long, default_value = "adreno-830", value_name = "NAME|FILE", hide_possible_values = true, value_parser = profile::NameOrFile)]
-    pub(crate) profile: String,
+    /// The device: a name (see `tileheap profile --help`) or a profile as JSON [default: adreno-830]
+    #[arg(long, value_name = "NAME|FILE", hide_possible_values = true, value_parser = profile::NameOrFile)]
+    pub(crate) profile: Option<String>,
+    /// The device if `profile` is `None`: that of a baseline.
+    #[arg(skip)]
+    pub(crate) default_profile: Option<DeviceProfile>,
     /// The size of the tile heap, instead of the device's: 8355840, 18MiB, 8.5MB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
     pub(crate) heap: Option<Bytes>,
@@ -128,7 +131,8 @@ impl FrameArguments {
 
     /// Reads the frame from its file's text, and applies the options to it; `extent`, if given, replaces its base extent.
     pub(crate) fn frame_from(&self, text: &str, extent: Option<(u32, u32)>) -> Result<ImportedFrame> {
-        if is_stdin(&self.frame) && is_stdin(Path::new(&self.options.profile)) {
+        let profile = self.options.profile.as_deref().unwrap_or_default();
+        if is_stdin(&self.frame) && is_stdin(Path::new(profile)) {
             return Err(Error::usage(
                 "frame and profile cannot both come from standard input: give one as a file",
             ));
@@ -139,9 +143,16 @@ impl FrameArguments {
     }
 }
 
+/// The device that frames are planned for by default.
+const DEFAULT_PROFILE: &str = "adreno-830";
+
 impl FrameOptions {
     pub(crate) fn read_profile(&self) -> Result<DeviceProfile> {
-        let profile = profile::read(&self.profile)?;
+        let profile = match (&self.profile, &self.default_profile) {
+            (Some(given), _) => profile::read(given)?,
+            (None, Some(default)) => default.clone(),
+            (None, None) => profile::read(DEFAULT_PROFILE)?,
+        };
         let Some(size) = self.heap else {
             return Ok(profile);
         };
