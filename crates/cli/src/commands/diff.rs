@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tileheap::plan::Plan;
 use tileheap::profile::DeviceProfile;
+use tileheap::units::Bytes;
 
 use crate::error::{Error, Result};
 use crate::frames::diff::{Difference, differences};
@@ -23,6 +24,9 @@ pub(crate) struct Arguments {
     /// The other plan
     #[arg(value_hint = ValueHint::FilePath)]
     new: PathBuf,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
     /// Write to a file instead of standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
@@ -35,23 +39,66 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         ));
     }
     let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
+    let output = Output::to(arguments.output.clone());
+    if arguments.json {
+        let document = document((&arguments.old, &old), (&arguments.new, &new));
+        return output.write(&format!("{document:#}\n"));
+    }
     let text = format!(
         "- {}\n+ {}\n\n{}",
         side(&arguments.old, &old),
         side(&arguments.new, &new),
         report(&old, &new)
     );
-    Output::to(arguments.output.clone()).write_report(&text)
+    output.write_report(&text)
 }
 
-/// The file, the frame and the device of a plan.
+/// The differences as JSON.
+fn document(old: (&Path, &Value), new: (&Path, &Value)) -> Value {
+    let side = |(path, plan): (&Path, &Value)| {
+        json!({
+            "plan": path.display().to_string(),
+            "frame": plan["frame"],
+            "base_extent": plan["base_extent"],
+            "profile": plan["profile"]["name"],
+            "tile_heap_bytes": tile_heap(plan).map(|size| size.0),
+        })
+    };
+    let mut document = json!({
+        "format": "tileheap-diff", "version": 1, "old": side(old), "new": side(new),
+    });
+    for (title, differences) in differences(old.1, new.1) {
+        let is_resource = title == "Resources";
+        let value = |text: Option<String>| match text.as_deref().map(str::parse::<u64>) {
+            Some(Ok(number)) => Value::from(number),
+            _ => Value::from(text),
+        };
+        let rows = differences.into_iter().map(|one| {
+            let mut row = json!({ "name": one.name, "old": value(one.old), "new": value(one.new) });
+            if is_resource {
+                row["reason"] = Value::from(one.reason);
+            }
+            row
+        });
+        document[title.to_ascii_lowercase().replace(' ', "_")] = rows.collect();
+    }
+    document
+}
+
+/// The size of the tile heap of a plan's device.
+fn tile_heap(plan: &Value) -> Option<Bytes> {
+    let profile = DeviceProfile::from_json(&plan["profile"].to_string()).ok()?;
+    profile.tile.map(|tile| tile.size)
+}
+
+/// The file, the frame, its base extent and the device of a plan.
 fn side(path: &Path, plan: &Value) -> String {
     let name = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let profile = DeviceProfile::from_json(&plan["profile"].to_string()).ok();
-    let heap = profile.and_then(|profile| profile.tile);
-    let heap = heap.map_or_else(String::new, |tile| format!(", tile heap {}", tile.size));
+    let heap = tile_heap(plan).map_or_else(String::new, |size| format!(", tile heap {size}"));
+    let side = |index: usize| plan["base_extent"][index].as_u64().unwrap_or_default();
+    let extent = format!("{} x {}", side(0), side(1));
     let (frame, profile) = (name(&plan["frame"]), name(&plan["profile"]["name"]));
-    format!("{}: frame `{frame}` on {profile}{heap}", shown(path))
+    format!("{}: frame `{frame}`, {extent}, on {profile}{heap}", shown(path))
 }
 
 /// A plan as JSON, validated without its frame.
@@ -81,7 +128,13 @@ fn section(report: &mut String, title: &str, differences: &[Difference]) {
         report.push('\n');
     }
     *report += &format!("{title}\n");
-    for Difference { name, old, new } in differences {
+    for Difference {
+        name,
+        old,
+        new,
+        reason,
+    } in differences
+    {
         *report += &match (old, new) {
             (Some(before), Some(after)) => {
                 format!("  ~ {name}: {before}\n    {:1$}  {after}\n", "", name.len())
@@ -90,5 +143,8 @@ fn section(report: &mut String, title: &str, differences: &[Difference]) {
             (None, Some(after)) => format!("  + {name}: {after}\n"),
             (None, None) => String::new(),
         };
+        if let Some(reason) = reason {
+            *report += &format!("    {:1$}  {reason}\n", "", name.len());
+        }
     }
 }

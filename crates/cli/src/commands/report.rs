@@ -378,9 +378,13 @@ fn mark_differences(inputs: &mut [Input]) -> Vec<Table> {
     let moved = moved_resources(old, new);
     let tables = differences(old, new).into_iter().map(|(title, differences)| {
         let value = |side: Option<String>| Cell::word(side.unwrap_or_else(|| "–".to_owned()));
-        let rows = differences
-            .into_iter()
-            .map(|one| vec![Cell::word(one.name), value(one.old), value(one.new)]);
+        let rows = differences.into_iter().map(|one| {
+            let reason = one
+                .reason
+                .map_or_else(String::new, |reason| format!(": {reason}"));
+            let new = one.new.map(|new| new + &reason);
+            vec![Cell::word(one.name), value(one.old), value(new)]
+        });
         Table::new(title, &["name", "first plan", "second plan"], rows)
     });
     let tables = tables.collect();

@@ -9,13 +9,15 @@ pub(crate) struct Difference {
     pub(crate) name: String,
     pub(crate) old: Option<String>,
     pub(crate) new: Option<String>,
+    /// The reason for the new placement of a resource.
+    pub(crate) reason: Option<String>,
 }
 
 /// All differences between two plans, grouped under headings.
 pub(crate) fn differences(old: &Value, new: &Value) -> [(&'static str, Vec<Difference>); 4] {
     [
         ("Descriptions", other_descriptions(old, new)),
-        ("Resources", differing(&placements(old), &placements(new))),
+        ("Resources", placed_differently(old, new)),
         ("Bound in passes", differing(&bindings(old), &bindings(new))),
         ("Totals", differing(&totals(old), &totals(new))),
     ]
@@ -42,6 +44,7 @@ fn other_descriptions(old: &Value, new: &Value) -> Vec<Difference> {
             name: name.clone(),
             old: Some(description(old, new)),
             new: Some(description(new, old)),
+            reason: None,
         })
         .collect()
 }
@@ -112,6 +115,18 @@ fn placements(plan: &Value) -> BTreeMap<String, String> {
     placed.collect()
 }
 
+/// The resources that are placed differently, with the reasons for their new placements.
+fn placed_differently(old: &Value, new: &Value) -> Vec<Difference> {
+    let reasons: BTreeMap<String, &Value> = entries(&new["resources"]).collect();
+    let mut differences = differing(&placements(old), &placements(new));
+    for difference in &mut differences {
+        let resource = reasons.get(&difference.name);
+        let reason = resource.and_then(|resource| resource["reason"]["text"].as_str());
+        difference.reason = reason.map(str::to_owned);
+    }
+    differences
+}
+
 /// The tile memory bound in each pass.
 fn bindings(plan: &Value) -> BTreeMap<String, String> {
     let passes = entries(&plan["passes"]);
@@ -147,6 +162,7 @@ fn differing(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) -> 
         name: name.clone(),
         old: old.get(name).cloned(),
         new: new.get(name).cloned(),
+        reason: None,
     };
     let changed = old.iter().filter(|(name, before)| new.get(*name) != Some(before));
     let added = new.keys().filter(|name| !old.contains_key(*name));
