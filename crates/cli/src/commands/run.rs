@@ -11,11 +11,12 @@ use tileheap_device::profile::{DeviceProfile, PRESETS};
 
 use crate::documents::{self, Document};
 use crate::error::{self, Error, NEGATIVE_ANSWER, Result};
+use crate::frames::profile;
 use crate::input::is_stdin;
 use crate::layers::{self, ProgramEnd, absolute, wait};
 use crate::output::Output;
 use crate::report::messages::{CheckedMemory, Summary};
-use crate::values::{FailOn, named};
+use crate::values::FailOn;
 
 /// Run a program on emulated tile memory, or check the memory that its resources share
 #[derive(Debug, Args)]
@@ -29,9 +30,9 @@ pub(crate) struct Arguments {
     /// command, in a checkout's target folder, and in the folders that the Vulkan loader searches]
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     layers: Option<PathBuf>,
-    /// The device to emulate; only with `--layer emulator` [default: adreno-830]
-    #[arg(long, value_name = "NAME", value_parser = named(emulated(), |name| name, None))]
-    profile: Option<&'static str>,
+    /// The device to emulate: a name (see `tileheap profile --help`) or a profile as JSON; only with `--layer emulator` [default: adreno-830]
+    #[arg(long, value_name = "NAME|FILE", hide_possible_values = true, value_parser = profile::NameOrFile)]
+    profile: Option<String>,
     /// Write the messages to a file as JSON, one per line, when the program has ended
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     log: Option<PathBuf>,
@@ -88,9 +89,26 @@ impl Layer {
     }
 }
 
-fn emulated() -> impl Iterator<Item = &'static str> {
-    let has_heap = |name: &&str| DeviceProfile::preset(name).is_ok_and(|profile| profile.tile.is_some());
-    PRESETS.into_iter().filter(has_heap)
+/// The value of the emulator's setting for a profile: the name of a preset, or the absolute path of a file.
+fn emulated_profile(given: &str) -> Result<String> {
+    let path = Path::new(given);
+    if is_stdin(path) {
+        return Err(Error::usage(
+            "--profile -: the emulator reads the profile when the program runs: give a file",
+        ));
+    }
+    if profile::read(given)?.tile.is_none() {
+        let has_heap = |name: &&str| DeviceProfile::preset(name).is_ok_and(|profile| profile.tile.is_some());
+        let names: Vec<&str> = PRESETS.into_iter().filter(has_heap).collect();
+        return Err(Error::usage(format!(
+            "--profile {given}: the profile has no tile heap to emulate: choose one of {}, or give a JSON file",
+            names.join(", ")
+        )));
+    }
+    match PRESETS.contains(&given) {
+        true => Ok(given.to_owned()),
+        false => Ok(layers::as_text(&absolute(path)?)?.to_owned()),
+    }
 }
 
 /// The result of a run: the end of the program, and the reported messages.
@@ -109,7 +127,7 @@ struct RunOutcome {
 
 impl Document for RunOutcome {
     const FORMAT: &'static str = "tileheap-run";
-    const VERSION: u64 = 1;
+    const VERSION: u64 = 2;
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -125,8 +143,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let text = format!("{option} needs `--layer emulator`: remove the option, or choose that layer");
         return Err(Error::usage(text));
     }
+    let profile = arguments.profile.as_deref().map(emulated_profile).transpose()?;
     let json = &arguments.json;
-    let result = supervised(arguments);
+    let result = supervised(arguments, profile.as_deref());
     let write = |outcome: &RunOutcome| match json {
         Some(_) => Output::to(json.clone()).write(&documents::write(outcome)),
         None => Ok(()),
@@ -164,7 +183,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// Runs the program under the layer; returns the outcome and the log of messages. The layer writes them to a private file, because another run may write to the same `--log`.
-fn supervised(arguments: &Arguments) -> Result<(RunOutcome, Vec<u8>)> {
+fn supervised(arguments: &Arguments, profile: Option<&str>) -> Result<(RunOutcome, Vec<u8>)> {
     let layer = arguments.layer;
     let folder = layer.of_loader().find(arguments.layers.as_deref())?;
     if arguments.require_device && enumerate_devices().map_or(true, |devices| devices.is_empty()) {
@@ -189,7 +208,7 @@ fn supervised(arguments: &Arguments) -> Result<(RunOutcome, Vec<u8>)> {
     if arguments.pedantic {
         command.env(layer.variable("PEDANTIC"), "true");
     }
-    if let Some(profile) = arguments.profile {
+    if let Some(profile) = profile {
         command.env(layer.variable("PROFILE"), profile);
     }
     if let Some(trace) = &arguments.trace {

@@ -20,7 +20,6 @@ pub(crate) enum CheckedMemory {
 
 /// A summary of a log.
 #[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub(crate) struct Summary {
     checked: CheckedMemory,
     errors: u64,

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::run::{Run, command, contains, place, scratch, tileheap};
+use crate::run::{Run, command, contains, file, place, scratch, tileheap};
 use crate::support::{skip, workspace};
 
 /// A folder with a manifest and an empty library: these programs are shell scripts and load nothing.
@@ -317,6 +317,16 @@ fn a_missing_layer_or_program_is_named() {
     program.names(1, &["/no/such/program"]);
     tileheap(&["run"]).bad(2);
     tileheap(&["run", "--profile", "no-tile-memory", "--", "true"]).names(2, &["adreno-830"]);
+    tileheap(&["run", "--profile", "-", "--", "true"]).names(2, &["give a file"]);
+    tileheap(&["run", "--profile", "missing", "--", "true"])
+        .names(1, &["no device profile is named `missing`"]);
+    let profile = tileheap(&["profile", "x2-85", "--json"]).good();
+    let file = file("emulated profile.json", &profile);
+    let run = script(
+        &["--profile", &file],
+        &format!("{CHECKED}; echo $VK_TILEHEAP_EMULATOR_PROFILE"),
+    );
+    assert_eq!(run.out.trim_end(), file, "{}", run.err);
 }
 
 /// Sends signals, each to the command only or to its process group, and each after the script has answered the one before. Returns the script's

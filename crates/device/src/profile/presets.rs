@@ -130,6 +130,19 @@ impl Quirks {
     }
 }
 
+impl Quirks {
+    /// The quirks of a profile: those of the preset with its name or, for other devices, none but the flags of the tile memory type.
+    pub fn of_profile(profile: &DeviceProfile) -> Quirks {
+        let tile_type = profile.tile.map(|tile| tile.memory_type as usize);
+        let tile_type = tile_type.and_then(|index| profile.memory_types.get(index));
+        let is_lazy = tile_type.is_some_and(|kind| kind.flags.contains(LAZY));
+        Quirks::of_preset(&profile.name).unwrap_or(match is_lazy {
+            true => Quirks::ADRENO,
+            false => Quirks::NONE,
+        })
+    }
+}
+
 fn find(name: &str) -> Result<&'static DeviceProfile> {
     let mut profiles = PROFILES.iter();
     profiles

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use ash::vk;
-use tileheap_device::profile::{DeviceProfile, MemoryTypePosition, Quirks, TileHeap};
+use tileheap_device::profile::{DeviceProfile, MemoryTypePosition, PRESETS, Quirks, TileHeap};
 use tileheap_layer::app_folder::resolve;
 use tileheap_layer::settings::SettingValues;
 use tileheap_units::{Alignment, Bytes};
@@ -72,9 +72,9 @@ impl Report {
 /// The device that is emulated.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Profile {
-    /// The preset's name.
+    /// The profile's name.
     pub(crate) name: String,
-    /// The tile heap. Its heap and type indices are those of the preset, which the emulator does not use.
+    /// The tile heap. Its heap and type indices are those of the profile, which the emulator does not use.
     pub(crate) tile: TileHeap,
     /// Size in bytes of the on-chip memory that contains the tile heap.
     pub(crate) gmem: u64,
@@ -85,15 +85,30 @@ pub(crate) struct Profile {
 impl Profile {
     /// Returns the emulated device for the preset with this name.
     pub(crate) fn named(name: &str) -> Result<Profile, String> {
-        let preset = DeviceProfile::preset(name).map_err(|error| error.to_string())?;
-        let quirks = Quirks::of_preset(name).map_err(|error| error.to_string())?;
-        let tile = preset
-            .tile
-            .ok_or_else(|| format!("profile `{name}` has no tile heap to emulate"))?;
+        Profile::of(DeviceProfile::preset(name).map_err(|error| error.to_string())?)
+    }
+
+    /// Returns the emulated device for the name of a preset, or for a file with a profile as JSON.
+    fn read(name_or_file: &str) -> Result<Profile, String> {
+        let given = Path::new(name_or_file);
+        let path = resolve(given);
+        let looks_like_a_file = given.extension().is_some() || given.components().count() > 1;
+        if PRESETS.contains(&name_or_file) || (!looks_like_a_file && !path.exists()) {
+            return Profile::named(name_or_file);
+        }
+        let text =
+            std::fs::read_to_string(&path).map_err(|error| format!("the file cannot be read: {error}"))?;
+        Profile::of(DeviceProfile::from_json(&text).map_err(|error| error.to_string())?)
+    }
+
+    fn of(device: DeviceProfile) -> Result<Profile, String> {
+        let quirks = Quirks::of_profile(&device);
+        let DeviceProfile { name, tile, gmem, .. } = device;
+        let tile = tile.ok_or_else(|| format!("profile `{name}` has no tile heap to emulate"))?;
         Ok(Profile {
-            name: preset.name,
+            name,
             tile,
-            gmem: preset.gmem.0,
+            gmem: gmem.0,
             quirks,
         })
     }
@@ -106,7 +121,7 @@ impl Settings {
             values,
             errors: Vec::new(),
         };
-        let mut profile = reader.parsed("profile", Profile::named).unwrap_or_else(|| {
+        let mut profile = reader.parsed("profile", Profile::read).unwrap_or_else(|| {
             Profile::named("adreno-830").expect("the default is a preset with a tile heap")
         });
         if let Some(size) = reader.parsed("heap_size", bytes).filter(|size| *size > 0) {
@@ -276,5 +291,47 @@ mod tests {
             .into_iter()
             .filter(|name| Profile::named(name).is_ok());
         assert!(profiles.eq(emulated), "the profiles with a tile heap");
+    }
+
+    #[test]
+    fn profiles_are_read_from_files() {
+        let folder = std::env::temp_dir().join(format!("tileheap-profiles-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let read = |value: &str| {
+            let values = [("profile".to_owned(), value.to_owned())].into_iter().collect();
+            Settings::read(&values)
+        };
+        let file = folder.join("own.json");
+        let path = file.to_str().expect("UTF-8");
+        let own = DeviceProfile::preset("x2-85").expect("a preset");
+        let own = own.with_tile_heap_size(Bytes::mib(2)).expect("a tile heap");
+        for (name, quirks) in [
+            ("x2-85", Quirks::of_preset("x2-85")),
+            ("own", Quirks::of_preset("adreno-830")),
+        ] {
+            let own = DeviceProfile {
+                name: name.to_owned(),
+                ..own.clone()
+            };
+            std::fs::write(&file, own.to_json()).expect("a file");
+            let settings = read(path);
+            assert_eq!(settings.errors, Vec::<String>::new());
+            assert_eq!(
+                (&*settings.profile.name, settings.profile.tile.size),
+                (name, Bytes::mib(2))
+            );
+            assert_eq!(settings.profile.quirks, quirks.expect("a preset"));
+        }
+        let missing = folder.join("missing.json");
+        for (given, part) in [
+            (missing.to_str().expect("UTF-8"), "the file cannot be read: "),
+            ("unknown", "no device profile is named `unknown`"),
+            ("no-tile-memory", "has no tile heap to emulate"),
+        ] {
+            let settings = read(given);
+            assert!(settings.errors[0].contains(part), "{:?}", settings.errors);
+            assert_eq!(settings.profile.name, "adreno-830");
+        }
+        std::fs::remove_dir_all(&folder).expect("a folder that can be removed");
     }
 }
