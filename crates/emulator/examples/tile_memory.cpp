@@ -8,6 +8,9 @@
 //     VK_TILEHEAP_EMULATOR_PROFILE=generous target/tile_memory            # 0x12345678
 //     VK_TILEHEAP_EMULATOR_PROFILE=generous target/tile_memory --forget   # 0xffff00ff: poison
 //
+// These are the paths of a checkout. In an archive, compile this file where it is, and let VK_LAYER_PATH name the folder with
+// VkLayer_tileheap_emulator.json: `emulator`, or the archive's own folder.
+//
 // Needs Vulkan's headers of any age (Debian: libvulkan-dev) and a device whose tile buffers can be copied, as the profile
 // `generous` has it. Without tile memory it prints a message and exits with 3.
 
