@@ -1,9 +1,13 @@
 //! Shapes of results that depend on dynamic dimensions and on values.
 
 use super::proto::{AttributeProto, GraphProto, NodeProto, TensorProto, ValueInfo};
-use super::tests::{body, control, model_of, node, numbers, planned, read, says, value};
+use super::tests::{body, control, model_of, node, numbers, planned, read, says, value, weights};
+use crate::check::check;
 use crate::error::Result;
 use crate::graph::ShapeBound;
+use crate::plan::{TensorPlanOptions, TensorRequirements, plan};
+use crate::storage::{RowMajor, StorageOptions, choose};
+use crate::units::Alignment;
 
 /// Either dimension may be the one that is repeated.
 #[test]
@@ -254,6 +258,120 @@ fn empty_attributes_are_left_out() {
     assert_eq!(
         result(vec![value("x", &[Ok(2), Ok(3)])], Vec::new(), vec![transpose]).unwrap(),
         [3, 2]
+    );
+}
+
+/// Every convolution and product refuses weights for another number of channels.
+#[test]
+fn weights_match_the_channels_of_the_data() {
+    let empty = |name: &str| weights(name, &[1]);
+    for (operator, inputs, data, other, words) in [
+        (
+            "Conv",
+            &["x", "w"][..],
+            &[1, 5, 8][..],
+            &[4, 3, 3][..],
+            "3 channels x 1 groups",
+        ),
+        (
+            "ConvInteger",
+            &["x", "w"],
+            &[1, 5, 8, 8],
+            &[4, 3, 3, 3],
+            "3 channels x 1 groups",
+        ),
+        (
+            "QLinearConv",
+            &["x", "s", "z", "w", "s", "z", "s", "z"],
+            &[1, 5, 8, 8],
+            &[4, 3, 3, 3],
+            "3 channels x 1 groups",
+        ),
+        (
+            "ConvTranspose",
+            &["x", "w"],
+            &[1, 5, 8],
+            &[3, 4, 3],
+            "the weights need 3 channels",
+        ),
+        (
+            "MatMulInteger",
+            &["x", "w"],
+            &[2, 5],
+            &[3, 4],
+            "5 columns, but the second has 3 rows",
+        ),
+    ] {
+        let with = |data: &[i64]| {
+            let dims: Vec<_> = data.iter().map(|&dim| Ok(dim)).collect();
+            let node = node(operator, inputs, &["y"], &[]);
+            result(
+                vec![value("x", &dims)],
+                vec![weights("w", other), empty("s"), empty("z")],
+                vec![node],
+            )
+        };
+        says(with(data), &[operator, "5", words]);
+        let mut right = data.to_vec();
+        right[1] = 3;
+        with(&right).unwrap();
+    }
+}
+
+/// A cache that a loop carries is updated where it is.
+#[test]
+fn scattered_elements_are_written_in_place() {
+    for operator in ["ScatterND", "ScatterElements", "TensorScatter"] {
+        let graph = GraphProto {
+            input: vec![
+                value("x", &[Ok(4), Ok(8)]),
+                value("i", &[Ok(1), Ok(1)]),
+                value("u", &[Ok(1), Ok(8)]),
+            ],
+            node: vec![
+                node("Relu", &["x"], &["cache"], &[]),
+                node(operator, &["cache", "i", "u"], &["y"], &[]),
+            ],
+            output: vec![value("y", &[Ok(4), Ok(8)])],
+            ..GraphProto::default()
+        };
+        let graph = read(&model_of(graph), &[]).unwrap();
+        let place = |name: &str| {
+            let choice = choose(
+                &graph,
+                &StorageOptions {
+                    policy: &RowMajor,
+                    ..Default::default()
+                },
+            )
+            .unwrap();
+            let pitch = Alignment::new(1).unwrap();
+            let needs = choice
+                .layouts
+                .iter()
+                .map(|of| TensorRequirements::of_layout(of, pitch));
+            let needs: Vec<_> = needs.collect();
+            let options = TensorPlanOptions::default();
+            let plan = plan(&choice.graph, &choice.layouts, &needs, &options).unwrap();
+            check(&choice.graph, &needs, &plan, 2).unwrap();
+            plan.tensor(choice.graph.find(name).unwrap()).placement.clone()
+        };
+        assert!(place("y").is_some() && place("y") == place("cache"), "{operator}");
+    }
+}
+
+#[test]
+fn unknown_operators_are_noted() {
+    let graph = GraphProto {
+        input: vec![value("x", &[Ok(4)])],
+        node: vec![node("Foo", &["x"], &["y"], &[])],
+        output: vec![value("y", &[Ok(4)])],
+        ..GraphProto::default()
+    };
+    let graph = read(&model_of(graph), &[]).unwrap();
+    assert_eq!(
+        graph.notes(),
+        ["operator `Foo` is unknown, so its outputs have the shapes in the file (the first is node `Foo 1`)"]
     );
 }
 

@@ -92,6 +92,7 @@ pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
         tracked: 0,
         unknown_elements: BTreeSet::new(),
         unread_constants: Vec::new(),
+        unknown_operators: BTreeMap::new(),
         described: Scoped::default(),
         outputs: graph.output.iter().map(|value| value.name.clone()).collect(),
         version: proto::onnx_version(&model.opset_import).unwrap_or(0),
@@ -105,6 +106,7 @@ pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
     reader.check_ranges()?;
     reader.note_unknown_elements();
     reader.note_unread();
+    reader.note_unknown_operators();
     reader.graph.build()
 }
 
@@ -162,6 +164,8 @@ struct Reader<'a> {
     unknown_elements: BTreeSet<i32>,
     /// Names of small constants whose external data could not be read.
     unread_constants: Vec<String>,
+    /// Operators that ONNX does not have, each with the name of the first node.
+    unknown_operators: BTreeMap<String, String>,
     /// Types and shapes that the file gives for node outputs.
     described: Scoped<(ElementType, Shape)>,
     /// Names of the model's outputs.
@@ -312,6 +316,16 @@ impl Reader<'_> {
             let (count, first) = (self.unread_constants.len(), clip(first).to_string());
             self.graph.note(format!(
                 "constants in unreadable external files, which may be shapes: {count} (the first is `{first}`)"
+            ));
+        }
+    }
+
+    /// Adds a note about each operator that ONNX does not have.
+    fn note_unknown_operators(&mut self) {
+        for (operator, node) in std::mem::take(&mut self.unknown_operators) {
+            let (operator, node) = (clip(&operator), clip(&node));
+            self.graph.note(format!(
+                "operator `{operator}` is unknown, so its outputs have the shapes in the file (the first is node `{node}`)"
             ));
         }
     }

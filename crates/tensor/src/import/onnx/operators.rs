@@ -2,10 +2,10 @@
 
 use super::known::{Known, MAX_KNOWN_RANK, MAX_TRACKED, Number};
 use super::proto::{NodeProto, is_onnx_domain};
-use super::{Reader, element, invalid, wrapped};
+use super::{Reader, element, invalid, onnx_support, wrapped};
 use crate::error::{Error, Result};
 use crate::graph::operators::{OPERATORS, definition};
-use crate::graph::{Attribute, Dim, ElementType, Operator, Shape, TensorId};
+use crate::graph::{Attribute, Dim, ElementType, InPlace, Operator, Shape, TensorId};
 use crate::units::Bytes;
 use tileheap_json::clip;
 
@@ -64,6 +64,9 @@ const OPERATORS_OF_EQUAL_TYPES: [&str; 19] = [
     "Sub",
     "Xor",
 ];
+
+/// ONNX operators that copy their first operand and replace some of its elements.
+const OPERATORS_THAT_UPDATE: [&str; 4] = ["Scatter", "ScatterElements", "ScatterND", "TensorScatter"];
 
 impl Reader<'_> {
     pub(super) fn node(&mut self, node: &NodeProto) -> Result<()> {
@@ -156,6 +159,7 @@ impl Reader<'_> {
 
     /// Adds a node; the shapes of its outputs are inferred from its operands, or taken from the file if that is not possible.
     fn add_inferred_node(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
+        self.check_channels(node)?;
         let Some(sizes) = self.sized(node) else {
             return self.described_by_the_file(node, inputs);
         };
@@ -213,6 +217,10 @@ impl Reader<'_> {
 
     /// Adds a node whose output types and shapes are taken from the file; returns an error if the file does not give one of them.
     pub(super) fn described_by_the_file(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
+        if is_onnx_domain(&node.domain) && onnx_support(&node.op_type).is_none() {
+            let name = self.name(node);
+            self.unknown_operators.entry(node.op_type.clone()).or_insert(name);
+        }
         let mut outputs = Vec::new();
         for output in node.output.iter().filter(|output| !output.is_empty()) {
             let Some((element, shape)) = self.described.get(output) else {
@@ -307,6 +315,20 @@ impl Reader<'_> {
         self.add_operator(node, &node.op_type, inputs, outputs)
     }
 
+    /// Returns true if an operator writes new elements into its first operand, whose other elements stay as they are.
+    fn is_updated_in_place(
+        &self,
+        operator: &str,
+        inputs: &[TensorId],
+        outputs: &[(String, ElementType, Shape)],
+    ) -> bool {
+        let ([data, ..], [(_, element, shape)]) = (inputs, outputs) else {
+            return false;
+        };
+        let data = self.graph.tensor(*data);
+        OPERATORS_THAT_UPDATE.contains(&operator) && data.element == *element && data.shape == *shape
+    }
+
     /// Adds a node of this operator.
     pub(super) fn add_operator(
         &mut self,
@@ -319,8 +341,11 @@ impl Reader<'_> {
             let limited = self.graph.limit_shape(name, shape);
             limited.map_err(|problem| self.fault(node, problem))?;
         }
+        let is_over_first = self.is_updated_in_place(operator, inputs, &outputs);
+        let in_place = is_over_first.then_some(InPlace { output: 0, input: 0 });
         let (name, operator) = (self.name(node), Operator::named(operator));
-        Ok(self.graph.node(name, operator, inputs, outputs, Vec::new()))
+        let in_place = in_place.into_iter().collect();
+        Ok(self.graph.node(name, operator, inputs, outputs, in_place))
     }
 
     /// Adds a node with one output of this shape and the element type of its first input.

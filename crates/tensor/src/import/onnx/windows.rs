@@ -3,6 +3,7 @@
 use super::Reader;
 use super::proto::NodeProto;
 use super::rules::{Operands, Outputs};
+use crate::error::Result;
 use crate::graph::{Dim, ElementType, Shape};
 
 /// The parameters of windows along each spatial axis.
@@ -95,6 +96,50 @@ impl Windows {
 }
 
 impl Reader<'_> {
+    /// Returns an error if the weights of a convolution, or the second matrix of a product, do not match the data.
+    pub(super) fn check_channels(&self, node: &NodeProto) -> Result<()> {
+        let of = Operands { reader: self, node };
+        let (at, is_product) = match node.op_type.as_str() {
+            "Conv" | "ConvInteger" | "DeformConv" | "ConvTranspose" => (1, false),
+            "QLinearConv" => (3, false),
+            "MatMulInteger" => (1, true),
+            "QLinearMatMul" => (3, true),
+            _ => return Ok(()),
+        };
+        let (Some(data), Some(weights)) = (of.dims(0), of.dims(at)) else {
+            return Ok(());
+        };
+        let fixed = |dim: Option<&Dim>| dim.and_then(Dim::fixed);
+        if is_product {
+            let rows = weights.get(weights.len().saturating_sub(2));
+            return match fixed(data.last()).zip(fixed(rows)) {
+                Some((columns, rows)) if columns != rows => Err(self.fault(
+                    node,
+                    format!("the first matrix has {columns} columns, but the second has {rows} rows"),
+                )),
+                _ => Ok(()),
+            };
+        }
+        // A transposed convolution has all input channels in its weights.
+        let is_transposed = node.op_type == "ConvTranspose";
+        let groups = if is_transposed { 1 } else { node.int("group", 1) };
+        let inner = fixed(weights.get(usize::from(!is_transposed)));
+        match fixed(data.get(1)).zip(inner) {
+            Some((channels, inner)) if inner.checked_mul(groups) != Some(channels) => {
+                let problem = match is_transposed {
+                    true => {
+                        format!("the input has {channels} channels, but the weights need {inner} channels")
+                    }
+                    false => format!(
+                        "the input has {channels} channels, but the weights need {inner} channels x {groups} groups"
+                    ),
+                };
+                Err(self.fault(node, problem))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The outputs of a convolution or pool.
     pub(super) fn windowed(&self, of: &Operands<'_>) -> Option<Outputs> {
         let node = of.node;
