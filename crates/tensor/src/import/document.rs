@@ -9,7 +9,7 @@ use super::document_schema::{
     Document, DocumentArm, DocumentDim, DocumentLoop, DocumentNode, DocumentTensor, FORMAT, VERSION,
 };
 use super::producers::{NodeLinks, with_producer};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, TensorProducer};
 use crate::graph::operators::{COMMON_ATTRIBUTES, OPERATORS, definition};
 use crate::graph::{
     Dim, DimOperator, ElementType, Graph, GraphBuilder, InPlace, Operator, Shape, SymbolId, TensorId,
@@ -62,7 +62,7 @@ pub fn read_graph(text: &str) -> Result<Graph> {
     }
     reader
         .nodes(&document.nodes)
-        .map_err(|error| named_producer(error, &document.nodes))?;
+        .map_err(|error| unmade_view(named_producer(error, &document.nodes), &document.tensors))?;
     for tensor in &document.tensors {
         if let (Some(&id), Some(view)) = (reader.ids.get(&tensor.name), &tensor.view) {
             let base = reader.ids.get(&view.of).copied().ok_or_else(|| {
@@ -122,6 +122,29 @@ fn named_producer(error: Error, nodes: &[DocumentNode]) -> Error {
         _ => None,
     };
     with_producer(error, &links, reader)
+}
+
+/// Explains an error about a tensor that nothing produces if it is described as a view.
+fn unmade_view(error: Error, tensors: &[DocumentTensor]) -> Error {
+    let Error::Dangling {
+        tensor,
+        producer: TensorProducer::Nowhere,
+        ..
+    } = &error
+    else {
+        return error;
+    };
+    let described = tensors.iter().find(|described| described.name == *tensor);
+    match described.and_then(|described| described.view.as_ref()) {
+        Some(view) => {
+            let problem = format!(
+                "it is a view of `{}`, but nothing produces it: a view, too, is an output of a node, such as an operator that reads `{0}`",
+                clip(&view.of)
+            );
+            Error::tensor(tensor, problem)
+        }
+        None => error,
+    }
 }
 
 /// Adds the links of nodes, and of those in their bodies.

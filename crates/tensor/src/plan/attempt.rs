@@ -5,9 +5,9 @@ use super::classes::Coalesced;
 use super::coalesce::{best_order, coalesce};
 use super::continued::chains;
 use super::expand::Expander;
-use super::expansion::Rules;
+use super::expansion::{InPlaceCandidate, Rules};
 use super::item::SpaceItem;
-use super::items::{items, lower_bounds, memories};
+use super::items::{items, lower_bounds, memories, pins};
 use super::options::{CarryRule, TensorPlanOptions};
 use super::place::{PlacedRegions, place_bounded};
 use super::types::{CopyTime, MemoryPlan, TensorRequirements};
@@ -74,6 +74,17 @@ fn from_the_beginning<'a>(
     let overwrites = over_operands.write_over_operands(&rules);
     let chosen = apart.has_scattered_results().then(|| rules.clone());
     let mut best = Attempt::new(rules.clone(), over_operands, options);
+    if options.memories.len() > 1 {
+        // A tensor that is written over, or is written over by, a pinned one has to be in the same memory.
+        let pins = pins(&rules, &apart.expansion);
+        let is_in_one_memory = |of: &InPlaceCandidate| pins.get(&of.output) == pins.get(&of.input);
+        let candidates = &apart.expansion.in_place_candidates;
+        if !candidates.iter().all(is_in_one_memory) {
+            let mut within_memories = apart.clone();
+            within_memories.write_over(&rules, is_in_one_memory);
+            best = faster(best, Attempt::new(rules.clone(), within_memories, options));
+        }
+    }
     if overwrites && is_open(&best, options) {
         best = better(best, Attempt::new(rules, apart, options));
     }
@@ -119,6 +130,11 @@ impl<'a> Attempt<'a> {
         self.space.memories.iter().map(|memory| memory.size).sum()
     }
 
+    /// The traffic of each memory, in order of preference.
+    fn traffic(&self) -> Vec<Bytes> {
+        self.space.memories.iter().map(|memory| memory.traffic).collect()
+    }
+
     fn copies(&self, time: Option<CopyTime>) -> usize {
         let copies = self.coalesced.expansion.copies.iter();
         copies
@@ -140,6 +156,15 @@ fn better<'a>(best: Result<Attempt<'a>>, next: Result<Attempt<'a>>) -> Result<At
     let key = |of: &Attempt<'_>| (of.copies(None), of.size());
     match (&best, &next) {
         (Ok(of), Ok(next_of)) if key(next_of) < key(of) => next,
+        (Err(_), Ok(_)) => next,
+        _ => best,
+    }
+}
+
+/// Returns `next` if more of its traffic is in preferred memories, or if `best` failed; otherwise returns `best`.
+fn faster<'a>(best: Result<Attempt<'a>>, next: Result<Attempt<'a>>) -> Result<Attempt<'a>> {
+    match (&best, &next) {
+        (Ok(of), Ok(next_of)) if next_of.traffic() > of.traffic() => next,
         (Err(_), Ok(_)) => next,
         _ => best,
     }

@@ -276,6 +276,9 @@ impl Coalesced {
             let copy = (merge.node, merge.from, output.tensor, CopyTime::Leave);
             expansion.copies.push(copy);
             expansion.writes.push((merge.step, merge.output));
+            let runs = expansion.step_runs[merge.step as usize];
+            expansion.count_reads(merge.result, runs);
+            expansion.count_accesses(merge.output, runs);
         }
         Coalesced {
             expansion,
@@ -286,8 +289,18 @@ impl Coalesced {
 
     /// Writes outputs over operands where that is possible; returns true if any output is newly written over its operand.
     pub(super) fn write_over_operands(&mut self, rules: &Rules<'_>) -> bool {
+        self.write_over(rules, |_| true)
+    }
+
+    /// Like [`Coalesced::write_over_operands`], for those in-place writes that `is_allowed` permits.
+    pub(super) fn write_over(
+        &mut self,
+        rules: &Rules<'_>,
+        is_allowed: impl Fn(&InPlaceCandidate) -> bool,
+    ) -> bool {
         let mut is_any = false;
-        for candidate in &self.expansion.in_place_candidates {
+        let candidates = self.expansion.in_place_candidates.iter();
+        for candidate in candidates.filter(|candidate| is_allowed(candidate)) {
             let InPlaceCandidate { output, input, .. } = *candidate;
             let is_new = self.classes.of[output] != self.classes.of[input];
             is_any |= self

@@ -131,6 +131,7 @@ impl<'a> Expander<'a> {
             None => {
                 let last = NodeId(self.out.timeline.last().map_or(0, |add_step| add_step.node.0));
                 self.out.copies.push((last, output, output, CopyTime::Leave));
+                self.out.count_reads(bind, self.runs);
             }
         }
     }
@@ -144,6 +145,7 @@ impl<'a> Expander<'a> {
             node,
             copies: self.path.clone(),
         });
+        self.out.step_runs.push(self.runs);
         self.now() - 1
     }
 
@@ -270,16 +272,14 @@ impl<'a> Expander<'a> {
     fn read(&mut self, tensor: TensorId, step: u32) {
         let bind = self.resolve(tensor);
         self.extend_binding(bind, step, step + 1);
-        if let Binding::Value(value, _) = bind {
-            self.out.values[value].count_accesses(self.runs);
-        }
+        self.out.count_reads(bind, self.runs);
     }
 
     fn write(&mut self, tensor: TensorId, step: u32) {
         let bind = self.resolve(tensor);
         if let Binding::Value(value, _) = bind {
             self.extend(value, step, step + 1);
-            self.out.values[value].count_accesses(self.runs);
+            self.out.count_accesses(value, self.runs);
             self.out.writes.push((step, value));
         }
     }
@@ -485,12 +485,13 @@ impl<'a> Expander<'a> {
                     self.node(node);
                 }
             }
+            self.runs = outer_runs.saturating_mul(executions(of, body.nodes.len(), [copy, unroll]));
             let next = of.carried.iter().map(|carry| (*carry, self.resolve(carry.value)));
             let last = next.collect::<Vec<_>>();
-            self.runs = outer_runs;
             self.path.pop();
             self.end_round(id, of, (&heads, &mut state), &last, outside, [copy, unroll]);
         }
+        self.runs = outer_runs;
         let end = self.now();
         let run = self.out.rounds.len();
         self.out.rounds.push((from, end));
@@ -565,6 +566,8 @@ impl<'a> Expander<'a> {
                     spans.push(Span::new(step, end));
                 }
                 self.out.writes.push((step, to));
+                self.out.count_reads(value, self.runs);
+                self.out.count_accesses(to, self.runs);
                 continue;
             }
             let is_outside = self.is_outside(value, outside) || rules.begins_where_left(into);

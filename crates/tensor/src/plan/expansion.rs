@@ -23,14 +23,8 @@ pub(super) struct Value {
     pub(super) kind: ValueKind,
     /// Its lifetime: from its write to its last read, and additional spans.
     pub(super) spans: Vec<Span>,
-    /// Number of reads and writes, from which the savings of fast memory follow.
+    /// Number of reads and writes, also by copies, from which the savings of fast memory follow.
     pub(super) accesses: u64,
-}
-
-impl Value {
-    pub(super) fn count_accesses(&mut self, more: u64) {
-        self.accesses = self.accesses.saturating_add(more);
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,16 +94,6 @@ pub(super) type LoopExit = Vec<(usize, usize, usize)>;
 pub(super) fn exclude_each_other(one: &LoopExit, other: &LoopExit) -> bool {
     let differ = one.iter().zip(other).find(|(a, b)| a != b);
     differ.is_some_and(|(a, b)| a.0 == b.0)
-}
-
-/// The number of times that a node of a loop's body runs in one unrolled copy: if the number of rounds is not known, 1.
-pub(super) fn executions(of: &Loop, node: usize, [copy, unroll]: [u32; 2]) -> u64 {
-    let Some(rounds) = of.rounds else { return 1 };
-    let (copy, unroll) = (u64::from(copy), u64::from(unroll));
-    // The last round ends at the exit.
-    let reaches_exit = of.exits.iter().any(|exit| node < exit.after as usize);
-    let last_copy = rounds % unroll;
-    rounds / unroll + u64::from(copy < last_copy) + u64::from(copy == last_copy && reaches_exit)
 }
 
 /// A carried value, which becomes the parameter at the end of the round.
@@ -184,6 +168,8 @@ pub(super) struct Expansion {
     pub(super) values: Vec<Value>,
     pub(super) loop_outputs: Vec<LoopOutput>,
     pub(super) timeline: Vec<TimelineStep>,
+    /// For each step, the number of times that it runs: see [`executions`].
+    pub(super) step_runs: Vec<u64>,
     /// The steps `[first, end)` of each expanded loop.
     pub(super) rounds: Vec<(u32, u32)>,
     /// The expanded loops that continue where they were left.
@@ -205,7 +191,29 @@ pub(super) struct Expansion {
     pub(super) instances: Vec<Vec<(Vec<u32>, Binding)>>,
 }
 
+/// The number of times that a node of a loop's body runs in one unrolled copy: if the number of rounds is not known, 1.
+pub(super) fn executions(of: &Loop, node: usize, [copy, unroll]: [u32; 2]) -> u64 {
+    let Some(rounds) = of.rounds else { return 1 };
+    let (copy, unroll) = (u64::from(copy), u64::from(unroll));
+    // The last round ends at the exit.
+    let reaches_exit = of.exits.iter().any(|exit| node < exit.after as usize);
+    let last_copy = rounds % unroll;
+    rounds / unroll + u64::from(copy < last_copy) + u64::from(copy == last_copy && reaches_exit)
+}
+
 impl Expansion {
+    pub(super) fn count_accesses(&mut self, value: ValueId, runs: u64) {
+        let accesses = &mut self.values[value].accesses;
+        *accesses = accesses.saturating_add(runs);
+    }
+
+    /// Counts reads of a binding. The result of a loop is one of several values: the first of them stands for all.
+    pub(super) fn count_reads(&mut self, bind: Binding, runs: u64) {
+        if let Some(&value) = self.values_of(bind).first() {
+            self.count_accesses(value, runs);
+        }
+    }
+
     /// The values of a binding: those of all exits for a loop's output.
     pub(super) fn values_of(&self, bind: Binding) -> Vec<ValueId> {
         match bind {

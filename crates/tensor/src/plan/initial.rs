@@ -111,6 +111,9 @@ fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced, join_results: boo
         expansion.copies.push((node, source, into, CopyTime::Enter));
         expansion.values[head].spans.push(enter);
         expansion.writes.push((from - 1, head));
+        let runs = expansion.step_runs[from as usize - 1];
+        expansion.count_reads(before, runs);
+        expansion.count_accesses(head, runs);
         let own = Binding::Value(head, 0);
         shared.push(own);
         let before = own;

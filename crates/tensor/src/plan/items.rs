@@ -94,7 +94,7 @@ pub(super) fn items(
 }
 
 /// The memory to which a tensor with each value is pinned: also an output of a loop, or a view, whose value was made for another tensor.
-fn pins(rules: &Rules<'_>, expansion: &Expansion) -> BTreeMap<ValueId, String> {
+pub(super) fn pins(rules: &Rules<'_>, expansion: &Expansion) -> BTreeMap<ValueId, String> {
     let mut pins = BTreeMap::new();
     for (id, instances) in rules.graph.tensor_ids().zip(&expansion.instances) {
         let Some(memory) = rules.pin(id) else { continue };
@@ -117,7 +117,8 @@ fn item_image(rules: &Rules<'_>, tensor: TensorId) -> ItemImage {
     }
 }
 
-/// Returns the given memories; if there are none, a memory without limits for each memory type that is the lowest supported type of some item.
+/// Returns the given memories; if there are none, a memory without limits for each memory type that is the lowest supported type of some item. A
+/// single one is named `device`, like that of records.
 pub(super) fn memories(items: &[SpaceItem], given: &[MemoryDesc]) -> Vec<MemoryDesc> {
     if !given.is_empty() {
         return given.to_vec();
@@ -127,9 +128,13 @@ pub(super) fn memories(items: &[SpaceItem], given: &[MemoryDesc]) -> Vec<MemoryD
     if types.is_empty() {
         types.insert(0);
     }
+    let name = |memory_type: &u32| match types.len() {
+        1 => "device".to_owned(),
+        _ => format!("type {memory_type}"),
+    };
     let memory = |memory_type: &u32| MemoryDesc {
         memory_type_bits: 1u32.checked_shl(*memory_type).unwrap_or(0),
-        ..MemoryDesc::new(format!("type {memory_type}"))
+        ..MemoryDesc::new(name(memory_type))
     };
     types.iter().map(memory).collect()
 }

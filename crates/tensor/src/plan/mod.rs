@@ -56,8 +56,9 @@ pub use types::{
 };
 
 use crate::error::{Error, Result};
-use crate::graph::{Graph, TensorId};
+use crate::graph::{Graph, Node, NodeKind, TensorId};
 use crate::layout::Layout;
+use tileheap_json::clip;
 
 /// Plans a graph: memory, offset and lifetime of every tensor, for every round of its loops.
 ///
@@ -116,6 +117,17 @@ pub fn plan(
 }
 
 impl TensorPlan {
+    /// Says for which loops [`MemoryPlan::traffic`] does not count every iteration: those whose number of iterations is not known. `None` if there are none.
+    pub fn traffic_note(graph: &Graph) -> Option<String> {
+        let is_open = |node: &&Node| matches!(&node.kind, NodeKind::Loop(of) if of.rounds.is_none());
+        let mut loops = graph.nodes().iter().filter(is_open);
+        let first = clip(&loops.next()?.name).to_string();
+        let count = 1 + loops.count();
+        Some(format!(
+            "loops whose number of iterations is not known, counted in traffic once for each unrolled copy of the body: {count} (the first is `{first}`)"
+        ))
+    }
+
     /// Returns true if one external buffer may back both tensors, such as an output and the input of the next run: their lifetimes do not overlap.
     pub fn may_share(&self, a: TensorId, b: TensorId) -> bool {
         let (a, b) = (&self.tensor(a).lifetimes, &self.tensor(b).lifetimes);

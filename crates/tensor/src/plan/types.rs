@@ -86,10 +86,10 @@ pub struct MemoryPlan {
     pub alignment: Alignment,
     /// The memory's capacity, if limited.
     pub capacity: Option<Bytes>,
-    /// Bytes of all reads and writes of the memory's tensors in one run, without copies ([`TensorPlan::copies`]). A loop counts with its rounds; if their
-    /// number is not known, each unrolled copy of its body counts once. Every arm of a branch counts.
+    /// Bytes of all reads and writes of the memory's tensors in one run, including those of copies ([`TensorPlan::copies`]). A loop counts with its rounds;
+    /// if their number is not known, each unrolled copy of its body counts once. Every arm of a branch counts.
     pub traffic: Bytes,
-    /// An upper bound on the traffic of any selection of tensors that fit, given the selections of earlier memories.
+    /// An upper bound on the traffic of any selection of tensors that fit, given the selections of earlier memories, the in-place writes and the copies.
     pub traffic_bound: Bytes,
 }
 

@@ -12,7 +12,7 @@ use tileheap_tensor::layout::{ImageLimits, OversizePolicy};
 use tileheap_tensor::plan::placement::{PlacedItems, SpaceItem, place};
 use tileheap_tensor::plan::timeline::Timeline;
 use tileheap_tensor::plan::{Backing, MemoryId, Offsets, Region};
-use tileheap_tensor::storage::{BuffersOnly, POLICIES, StoragePolicies};
+use tileheap_tensor::storage::{BuffersOnly, POLICIES, RowMajor, StoragePolicies};
 use tileheap_tensor::units::{Alignment, Bytes, Span};
 use tileheap_tensor::{
     ElementType, Error, Graph, GraphBuilder, MemoryDesc, PlacementStrategy, Result, Shape, StorageChoice,
@@ -237,6 +237,30 @@ fn tensors_that_are_pinned_to_different_memories_share_no_bytes() {
     assert_eq!(sizes("z"), [1024, 1024]);
 }
 
+/// If the last of a chain of operators in place has to be in ordinary memory, only its own write goes there.
+#[test]
+fn chains_in_place_leave_fast_memory_with_their_last_write() {
+    let mut graph = GraphBuilder::new("chain");
+    let x = graph.input("x", ElementType::Float32, [16, 16]);
+    let y = graph.operator("y", "relu", [], &[x]).unwrap()[0];
+    let z = graph.operator("z", "exp", [], &[y]).unwrap()[0];
+    let flat = graph.operator("flat", "flatten", [], &[z]).unwrap()[0]; // A view of z.
+    graph.output(flat);
+    let choice = chosen(&graph.build().unwrap(), &RowMajor);
+    let pin = |graph: &Graph, id| (graph.tensor(id).name == "flat").then(|| "slow".to_owned());
+    let options = TensorPlanOptions {
+        memories: vec![MemoryDesc::limited("fast", Bytes(4096)), MemoryDesc::new("slow")],
+        memory_of: Some(&pin),
+        ..TensorPlanOptions::default()
+    };
+    let plan = planned(&choice, &options).unwrap();
+    let [fast, slow] = &plan.memories[..] else {
+        unreachable!("two memories")
+    };
+    assert_eq!((fast.size, slow.size), (Bytes(1024), Bytes(1024)));
+    assert_eq!(fast.traffic, Bytes(3 * 1024)); // x is read, y is written and read
+}
+
 /// Places item `i` as the function says.
 #[derive(Debug)]
 struct Told(fn(u64, &SpaceItem) -> (u64, Bytes));
@@ -323,7 +347,13 @@ fn faults_name_the_tensor_and_the_limit() {
     let (same, contradicts) = (shape("[4, 4]"), shape("[4, 5]"));
     let listed = y.replace("[\"x\"]}", r#"["x"], "outputs": ["y"]}"#);
     assert_eq!(graph(&same, &listed).unwrap().tensors().len(), 2);
-    let rows: [(&str, &str, &[&str]); 8] = [
+    let view = r#"[4, 4]}, {"name": "z", "element": "f32", "shape": [16], "view": {"of": "x", "offset": 0}"#;
+    let rows: [(&str, &str, &[&str]); 9] = [
+        (
+            view,
+            &other,
+            &["`z`: it is a view of `x`, but nothing produces it"],
+        ),
         (x, &other, &["`y` reads tensor `z`", "nothing produces"]),
         (x, &later, &["`y` reads tensor `z`", "node `z` produces later"]),
         (x, &cycle, &["`y` reads tensor `z`", "the graph has a cycle"]),
