@@ -152,7 +152,7 @@ class Memory:
       memories, with the same tensors in each
     - `alignment`: of the first byte of the memory, so that every tensor in it is aligned
     - `capacity`: bytes, or None
-    - `traffic`: bytes of all reads and writes of its tensors in one run, without `TensorPlan.copies`. A loop counts with its rounds; if their
+    - `traffic`: bytes of all reads and writes of its tensors in one run, also by `TensorPlan.copies`. A loop counts with its rounds; if their
       number is not known, each unrolled copy of its body counts once. Every arm of a branch counts.
     - `traffic_bound`: no choice of tensors that fit has more traffic, with the same operators in place
     """
