@@ -1,5 +1,7 @@
 //! Records of lifetimes and sizes as a table, and networks as lines of JSON.
 
+use std::collections::HashMap;
+
 use serde::Deserialize;
 
 use super::columns::{SpanEnds, TableColumns, parse_number};
@@ -7,20 +9,21 @@ use crate::error::{Error, Result};
 use crate::graph::{ElementType, Graph, GraphBuilder, InPlace, Node, Operator, Shape, TensorId};
 use crate::plan::placement::SpaceItem;
 use crate::units::{Alignment, Bytes, Span};
-use tileheap_json::{parse, without_mark};
+use tileheap_json::{clip, parse, without_mark};
 
 /// Reads a table `id,lower,upper,size`, optionally with an `alignment`: a tensor is live in steps `[lower, upper)`. Columns may be in any
 /// order and have the names that [`TableColumns`] accepts; other columns are ignored. Fields may be quoted. Without ids, tensors are numbered
 /// from 0.
 ///
 /// # Errors
-/// [`Error::Parse`] with the number of the first invalid line.
+/// [`Error::Parse`] with the number of the first invalid line, such as one with the id of another.
 pub fn read_records(text: &str) -> Result<Vec<SpaceItem>> {
     let wrong = |line: u64, problem: String| Error::parse("records", format!("line {line}: {problem}"));
     let mut lines = csv::ReaderBuilder::new();
     lines.has_headers(false).flexible(true).trim(csv::Trim::All);
     let mut header: Option<TableColumns> = None;
     let mut items = Vec::new();
+    let mut lines_of: HashMap<String, u64> = HashMap::new();
     for fields in lines.from_reader(without_mark(text).as_bytes()).into_records() {
         let fields = fields.map_err(|fault| Error::parse("records", fault))?;
         let at = fields.position().map_or(1, csv::Position::line);
@@ -47,6 +50,9 @@ pub fn read_records(text: &str) -> Result<Vec<SpaceItem>> {
             Some(column) => fields[column].to_owned(),
             None => items.len().to_string(),
         };
+        if let Some(other) = lines_of.insert(id.clone(), at) {
+            return Err(wrong(at, format!("id `{}` is also on line {other}", clip(&id))));
+        }
         let span = Span::new(step(first)?, step(end)?);
         let mut item = SpaceItem::record(&id, span, Bytes(number("size")?));
         if !field("alignment").is_empty() {
