@@ -19,7 +19,8 @@ use tileheap_tensor::plan::{Backing, CarryRule, MemoryPlan, Offsets, Placement, 
 use tileheap_tensor::storage::{StoragePolicies, default_policy};
 use tileheap_tensor::units::{Alignment, Bytes, Span};
 use tileheap_tensor::{
-    Graph, MemoryDesc, Result, StorageOptions, TensorId, TensorPlanOptions, TensorRequirements, check, choose,
+    Graph, MemoryDesc, Result, StorageOptions, TensorId, TensorPlan, TensorPlanOptions, TensorRequirements,
+    check, choose,
 };
 
 use crate::error::{error, of_plan};
@@ -231,6 +232,9 @@ impl Plan {
         plan.steps
             .extend(planned.timeline.iter().map(|step| node(step.node)));
         plan.notes = graph.notes().to_vec();
+        let has_several = plan.memories.len() > 1;
+        plan.notes
+            .extend(TensorPlan::traffic_note(graph).filter(|_| has_several));
         Ok(plan)
     }
 }
@@ -320,12 +324,26 @@ fn records(fields: &Fields) -> Vec<SpaceItem> {
     fields.names.iter().zip(fields.items()).map(item).collect()
 }
 
+/// The message about an option that has another form.
+fn invalid_option(path: &str, problem: &str) -> String {
+    // Python's callers write a tuple.
+    let problem = match path.starts_with("ranges.") {
+        true => problem.replace("a list of length 2 is expected", "(MIN, MAX) is expected"),
+        false => problem.to_owned(),
+    };
+    format!("{path}: {problem}")
+}
+
 /// Implements `tileheap.plan`; options and plan are JSON.
 #[pyfunction]
 pub(crate) fn plan(py: Python<'_>, source: Source, options: &str) -> PyResult<String> {
     let options: Options = tileheap_json::parse(options)
-        .map_err(|fault| error(format!("{}: {}", fault.path, fault.problem), None::<u32>, py))?;
+        .map_err(|fault| error(invalid_option(&fault.path, &fault.problem), None::<u32>, py))?;
     let strategy = strategy_of(&options.strategy, py)?;
+    if let Some(policy) = &options.policy {
+        let known = StoragePolicies::default().named(policy);
+        known.map_err(|problem| of_plan(&problem, false, py))?;
+    }
     let memories = options.memories_named();
     let memories = memories.map_err(|problem| error(problem, None::<u32>, py))?;
     let (mut input, is_model) = source.read(&options, py)?;
@@ -341,6 +359,11 @@ pub(crate) fn plan(py: Python<'_>, source: Source, options: &str) -> PyResult<St
             let memory = options.memory_of.get(&item.name).cloned();
             item.memory = memory.or(item.memory.take());
         }
+    }
+    if options.policy.is_some() && matches!(input, ImportedInput::Records(_)) {
+        let message =
+            "`policy` does not apply to tables and problems: their tensors have sizes, but no shapes";
+        return Err(error(message.to_owned(), None::<u32>, py));
     }
     let interrupts = Interrupts::new(None);
     let planned = py.detach(|| {

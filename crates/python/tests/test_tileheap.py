@@ -2,6 +2,7 @@
 
 import csv
 import doctest
+import json
 import os
 import signal
 import threading
@@ -11,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import tileheap
 from tileheap import Error, Problem, pack, plan, select
 
 DATA = Path(__file__).parents[3] / "tests/data"
@@ -88,7 +88,8 @@ def test_selections_are_sound():
         (Problem([(0, 3)], [4], names="x"), None, "names is one string, not a sequence of strings"),
         (Problem([(0, 3)], [4], fixed={0: 1.5}), 0, "fixed: 1.5 at item 0 is not an integer"),
         (Problem([(0, 3)], [4], fixed={0: -1}), 0, "fixed: -1 at item 0 is not in [0, 18446744073709551616)"),
-        (Problem([(0, 3)], [4], fixed={"x": 1}), None, "fixed: 'x' is not an integer"),
+        (Problem([(0, 3)], [4], fixed={"x": 1}), None, "fixed: the key 'x' is not the index of an item"),
+        (Problem([(0, 3)] * 3, [4] * 3, names=["a", "b", "a"]), 2, "names: 'a' at item 2 is also the name of item 0"),
         (Problem([(0, 3)], [4], fixed=[0]), None, "fixed is a list, not a mapping"),
         (Problem([(0, 3)], [4], capacity=-1), None, "capacity: -1 is not in [0, "),
         (Problem([(0, 3)], [4], capacity=4.0), None, "capacity: 4.0 is not an integer"),
@@ -117,8 +118,13 @@ def test_errors_of_names_and_weights():
         select(Problem([(0, 3)] * 3, [4] * 3, capacity=4), [2**62, 2**62, 1])
     with pytest.raises(Error, match=r"weights has the shape \[2\], not \[1\]"):
         select(problem, [1, 2])
-    with pytest.raises(Error, match="unknown storage policy `x`"):
-        plan(DATA / "tensor/compilers/torch_lstm.onnx", policy="x")
+    records = b"id,lower,upper,size\na,0,3,64\n"
+    for source in [DATA / "tensor/compilers/torch_lstm.onnx", records, Problem([(0, 3)], [4])]:
+        with pytest.raises(Error, match="unknown storage policy `x`"):
+            plan(source, policy="x")
+    for source in [records, Problem([(0, 3)], [4])]:
+        with pytest.raises(Error, match="`policy` does not apply to tables and problems"):
+            plan(source, policy="buffers")
     with pytest.raises(Error, match="carry: unknown value `never`: the accepted values are `avoid`, `forbid`, `copy`"):
         plan(Problem([(0, 3)], [4]), carry="never")
     for capacity in [4, 0]:
@@ -150,7 +156,7 @@ def test_options_are_named_and_used_or_refused():
     for options, says in [
         ({"alignment": 0}, "alignment: 0, where a positive integer is expected"),
         ({"ranges": {}}, r"`batch` needs a range: add ranges=\{\"batch\": \(MIN, MAX\)\}"),
-        ({"ranges": {"batch": 8}}, r"ranges.batch: 8, where a list of length 2 is expected"),
+        ({"ranges": {"batch": 8}}, r"ranges.batch: 8, where \(MIN, MAX\) is expected"),
         ({"memories": {"sram": 1.5}}, r"memories\['sram'\]: 1.5 is not an integer"),
         ({"inputs": "batch"}, "inputs is one string, not a sequence of strings"),
         ({"memory_of": {"nothing": "sram"}}, "memory_of: no tensor is named `nothing`"),
@@ -205,6 +211,41 @@ def test_tables_of_compilers_are_planned_at_the_bound():
         check(problem, of_arrays.regions[:, 2])
 
 
+def test_the_examples_of_the_documentation_run():
+    import tileheap
+
+    found = doctest.testmod(tileheap)
+    assert found.attempted > 5 and found.failed == 0
+    blocks = (Path(__file__).parents[1] / "README.md").read_text().split("```python\n")[1:]
+    (of_graph,) = [block.split("```")[0] for block in blocks if "graph = {" in block]
+    values = {"plan": plan}
+    exec(of_graph, values)
+    assert values["plan_of_graph"].outputs == ("z",)
+
+
+def test_graphs_are_dicts_or_files(tmp_path):
+    tensors = [{"name": "x", "element": "f32", "shape": [np.int64(64)]}]
+    graph = {"format": "tileheap-graph", "version": 1, "name": "g", "tensors": tensors, "inputs": ["x"], "outputs": ["y"]}
+    graph["nodes"] = [{"name": "y", "operator": "relu", "inputs": ["x"]}]
+    found = plan(graph)
+    (tmp_path / "graph.json").write_text(json.dumps(graph, default=int))
+    assert found.names == plan(tmp_path / "graph.json").names == ("x", "y") and found.size == 256
+    with pytest.raises(Error, match="the graph cannot be written as JSON: .*object"):
+        plan({"format": object()})
+    with pytest.raises(Error, match="missing field `name`"):
+        plan({"format": "tileheap-graph", "version": 1})
+
+
+def test_duplicate_ids_are_refused():
+    with pytest.raises(Error, match="line 3: id `a` is also on line 2"):
+        plan(b"id,lower,upper,size\na,0,3,64\na,3,4,64\n")
+
+
+def test_a_column_end_is_the_last_step():
+    of_ends = plan(b"id,begin,end,size\na,0,2,64\n")
+    assert of_ends.tensor("a").lifetimes.tolist() == plan(b"id,lower,upper,size\na,0,3,64\n").tensor("a").lifetimes.tolist() == [[0, 3]]
+
+
 def test_graphs_are_planned():
     found = plan(DATA / "tensor/compilers/torch_lstm.onnx")
     assert found.size == found.lower_bound > 0
@@ -223,13 +264,6 @@ def test_graphs_are_planned():
         plan(b'{"format": "tileheap-graph"}')
     with pytest.raises(Error, match="not UTF-8 text but UTF-16.*ONNX file"):
         plan(b"\xff\xfe")
-
-
-def test_examples_of_the_help_are_current():
-    failed, tried = doctest.testmod(tileheap)
-    assert failed == 0 and tried > 5
-    with pytest.raises(Error, match="`format`"):
-        plan({"name": "no graph"})
 
 
 def test_tensors_of_a_plan_have_names_and_rows():

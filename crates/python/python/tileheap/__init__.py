@@ -7,6 +7,43 @@
 
 Lifetimes are half-open: `[first, end)`. Sizes and offsets are bytes, in arrays of 64-bit integers. The same input gives the
 same answer on every machine, unless a time limit or Ctrl-C ends a search. Searches release the interpreter's lock.
+
+`plan` reads ONNX and other files. A graph of your own is a dict, or the same as JSON in a file; nodes follow those whose outputs they read:
+
+    >>> from tileheap import plan
+    >>> graph = {
+    ...     "format": "tileheap-graph", "version": 1, "name": "decoder",
+    ...     "tensors": [  # inputs, constants, and outputs of operators whose shapes are not inferred
+    ...         {"name": "x", "element": "f32", "shape": [1, 64]},
+    ...         {"name": "cache", "element": "f32", "shape": [16, 64]},
+    ...         {"name": "w", "element": "f32", "shape": [64, 64], "constant": True},
+    ...         {"name": "row", "element": "f32", "shape": [64], "view": {"of": "h", "offset": 0}},
+    ...         {"name": "updated", "element": "f32", "shape": [16, 64]},
+    ...         {"name": "more", "element": "i8", "shape": [1]},
+    ...     ],
+    ...     "inputs": ["x", "cache"],
+    ...     "outputs": ["last"],
+    ...     "nodes": [{
+    ...         "name": "last", "inputs": ["cache", "x"],
+    ...         "loop": {
+    ...             "parameters": ["c", "p"],  # of each iteration, one for each input
+    ...             "nodes": [
+    ...                 {"name": "h", "operator": "matmul", "inputs": ["p", "w"]},
+    ...                 {"name": "flat", "operator": "my_flatten", "inputs": ["h"], "outputs": ["row"]},  # a view: the bytes of h
+    ...                 {"name": "update", "operator": "my_update", "inputs": ["c", "row"], "outputs": ["updated"],
+    ...                  "in_place": [[0, 0]]},  # output 0 may be written over input 0
+    ...                 {"name": "test", "operator": "my_test", "inputs": ["row"], "outputs": ["more"]},
+    ...             ],
+    ...             "carried": [["updated", "c"]],  # the value that becomes the parameter of the next iteration
+    ...             "exits": [{"after": 4, "condition": "more", "results": ["updated"]}],
+    ...         },
+    ...     }],
+    ... }
+    >>> found = plan(graph, policy="row-major")
+    >>> found.copies, found.tensor("row").backing, found.size == found.lower_bound
+    ((), 'planned', True)
+
+Operators of your own have their outputs in `tensors`; for those that tileheap knows (`conv2d`, `matmul`, `relu`, `add`, ...), shapes are inferred.
 """
 
 from __future__ import annotations
@@ -46,8 +83,8 @@ class Problem:
     - `spans`: shape `[n, 2]`, the first step, and the first step after the last; an empty span conflicts with nothing
     - `sizes`: shape `[n]`, bytes
     - `alignments`: bytes, shape `[n]` or one for all items; they need not be powers of two
-    - `names`: for messages and plans
-    - `fixed`: required offsets, by item
+    - `names`: for messages and plans, all different
+    - `fixed`: required offsets, by item: the keys are indices
     - `lowest`: the lowest allowed offset, by item
     - `highest`: the highest allowed offset, by item
     - `together`: a group, by item: items of one group share one offset. A lifetime with gaps is a group with one item for each span.
@@ -79,6 +116,11 @@ class Problem:
         names = _texts("names", self.names)
         if names and len(names) != count:
             raise _error(f"names has length {len(names)}, but sizes has length {count}")
+        indices: dict[str, int] = {}
+        for item, name in enumerate(names):
+            first_item = indices.setdefault(name, item)
+            if first_item != item:
+                raise _error(f"names: {name!r} at item {item} is also the name of item {first_item}", item)
         given: list[list[Any]] = []
         for name, default in [("fixed", None), ("lowest", 0), ("highest", None), ("together", None)]:
             column: list[Any] = [default] * count
@@ -152,9 +194,9 @@ class Memory:
       memories, with the same tensors in each
     - `alignment`: of the first byte of the memory, so that every tensor in it is aligned
     - `capacity`: bytes, or None
-    - `traffic`: bytes of all reads and writes of its tensors in one run, also by `TensorPlan.copies`. A loop counts with its rounds; if their
-      number is not known, each unrolled copy of its body counts once. Every arm of a branch counts.
-    - `traffic_bound`: no choice of tensors that fit has more traffic, with the same operators in place
+    - `traffic`: bytes of all reads and writes of its tensors in one run, including those of `TensorPlan.copies`. A loop counts with its
+      rounds; if their number is not known, each unrolled copy of its body counts once, as a note says. Every arm of a branch counts.
+    - `traffic_bound`: no choice of tensors that fit has more traffic, with the same operators in place and the same copies
     """
 
     name: str
@@ -355,23 +397,11 @@ def plan(
 ) -> TensorPlan:
     """Plans the memory of a network's tensors, and checks the plan.
 
-    `source`: the path or the bytes of a graph (ONNX, TVM's graph JSON, tileheap's JSON) or of a table of lifetimes
-    (`id,lower,upper,size`; a column `end` in place of `upper` is the last step itself), or a `Problem` of spans, sizes, alignments and names,
-    or a graph in the form of tileheap's JSON, which the guide describes ("Networks as JSON"):
-
-    >>> tensors = [
-    ...     {"name": "x", "element": "f16", "shape": [1, 64, 56, 56]},
-    ...     {"name": "w", "element": "f16", "shape": [64, 64, 3, 3], "constant": True},
-    ...     {"name": "z", "element": "f16", "shape": [1, 64, 56, 56]},
-    ... ]
-    >>> nodes = [
-    ...     {"name": "y", "operator": "conv2d", "attributes": {"padding": [1, 1]}, "inputs": ["x", "w"]},
-    ...     {"name": "mine", "operator": "my_filter", "inputs": ["y"], "outputs": ["z"], "in_place": [[0, 0]]},
-    ... ]
-    >>> graph = {"format": "tileheap-graph", "version": 1, "name": "one", "tensors": tensors, "inputs": ["x"], "outputs": ["z"], "nodes": nodes}
-    >>> plan(graph, policy="row-major").size
-    802816
-
+    `source`: the path or the bytes of a graph (ONNX, TVM's graph JSON, tileheap's JSON) or of a table of lifetimes; a graph in
+    tileheap's JSON form as a dict, see `help(tileheap)`; or a `Problem` of spans, sizes, alignments and names.
+    A table has the columns `id,lower,upper,size`, with half-open lifetimes `[lower, upper)`; as in MiniMalloc, `start` or `begin` stands
+    for `lower`, and a column `end` contains the last step itself. Only `strategy`, `memories`, `profile` and `memory_of` affect tables and
+    problems, which have no shapes.
     `strategy`: one of `STRATEGIES`; the planners of other frameworks are only in the command `tileheap tensors --strategy`. A plan has a
     limit on steps, and none on time.
     `policy`: one of `POLICIES`: the layouts of tensors. `row-major` keeps every tensor as it is in the file, without packing and
@@ -397,7 +427,10 @@ def plan(
     elif isinstance(source, bytes):
         given = source
     elif isinstance(source, Mapping):
-        given = json.dumps(dict(source), default=operator.index).encode()
+        try:
+            given = json.dumps(dict(source), default=operator.index).encode()
+        except (TypeError, ValueError) as error:
+            raise _error(f"the graph cannot be written as JSON: {error}") from None
     else:
         file_name = os.fspath(source)
         with open(file_name, "rb") as file:
@@ -489,6 +522,8 @@ def _integer(name: str, value: Any, *, top: int, item: int | None = None, means:
     try:
         number = operator.index(value)
     except TypeError:
+        if means:
+            raise _error(f"{name}: the key {value!r} is not the index of an {means}") from None
         raise _error(f"{name}: {value!r}{at} is not an integer", item) from None
     if 0 <= number < top:
         return number
