@@ -229,7 +229,7 @@ pub(crate) struct Memory {
     pub(crate) size: u64,
     pub(crate) lower_bound: u64,
     pub(crate) capacity: Option<u64>,
-    /// Bytes of all accesses to the memory's tensors in one run of the network.
+    /// Bytes of all accesses to the memory's tensors in one run of the network, including copies, see `MemoryPlan::traffic`.
     #[serde(default)]
     pub(crate) traffic: u64,
     #[serde(default)]
