@@ -63,6 +63,7 @@ fn tables_are_read_in_any_form() {
         ),
         ("t0,0,1", "t0,1,0", "line 2: lower 1 is above upper 0"),
         ("t0,0,1,", "t0,0,", "line 2: 4 fields, but the header has 5"),
+        ("t68,", "t0,", "line 3: id `t0` is also on line 2"),
         ("lower", "first", "line 1: the header has no column `lower`"),
     ] {
         assert_says(read_records(&plain.replacen(from, to, 1)).unwrap_err(), &[words]);

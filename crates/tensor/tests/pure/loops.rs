@@ -116,6 +116,8 @@ fn the_baseline_copies_every_round() {
     let plan = planned(&graph, &carried_by(CarryRule::Copy, 8)).unwrap();
     let copies = plan.copies.iter().map(|copy| (copy.time, copy.size));
     assert!(copies.eq([(CopyTime::Round, Bytes(4))]));
+    let note = TensorPlan::traffic_note(&graph).unwrap();
+    assert!(note.ends_with("of the body: 1 (the first is `loop`)"), "{note}");
 }
 
 fn carried_by(carry: CarryRule, unroll_limit: u32) -> TensorPlanOptions<'static> {
@@ -521,10 +523,10 @@ fn a_known_number_of_rounds_needs_one_exit() {
     );
 }
 
-/// The nodes before the exit run once more than those after it, whether the body is unrolled or not.
+/// The nodes before the exit run once more than those after it, whether the body is unrolled or not; copies are traffic, too.
 #[test]
-fn traffic_counts_known_rounds() {
-    let traffic = |rounds: u64, unroll_limit: u32| {
+fn traffic_counts_known_rounds_and_copies() {
+    let traffic = |rounds: u64, carry: CarryRule, unroll_limit: u32| {
         let mut graph = GraphBuilder::new("rounds");
         let x = graph.input("x", ElementType::UInt8, [4]);
         let start = op(&mut graph, "start", &[x], false);
@@ -539,18 +541,22 @@ fn traffic_counts_known_rounds() {
         let end = op(&mut graph, "end", &out.unwrap(), false);
         graph.output(end);
         let graph = graph.build().unwrap();
-        let plan = planned(&graph, &carried_by(CarryRule::Avoid, unroll_limit)).unwrap();
+        let plan = planned(&graph, &carried_by(carry, unroll_limit)).unwrap();
+        assert_eq!(TensorPlan::traffic_note(&graph), None);
         let memories = plan.memories.iter();
         memories.map(|memory| memory.traffic.0).sum::<u64>()
     };
     let of_round = 2 * (4 + 4); // Two nodes read and write four bytes each.
     for rounds in [0, 1, 2, 3, 1000] {
-        let expected = traffic(0, 1) + rounds * of_round;
-        assert_eq!(
-            (traffic(rounds, 1), traffic(rounds, 8)),
-            (expected, expected),
-            "{rounds}"
-        );
+        let avoided = |unroll_limit| traffic(rounds, CarryRule::Avoid, unroll_limit);
+        let expected = traffic(0, CarryRule::Avoid, 1) + rounds * of_round;
+        assert_eq!((avoided(1), avoided(8)), (expected, expected), "{rounds}");
+    }
+    // A copy reads and writes four bytes in every round.
+    let copied = |rounds: u64| traffic(rounds, CarryRule::Copy, 1);
+    for rounds in [2, 3, 1000] {
+        let more = copied(rounds) - copied(1);
+        assert_eq!(more, (rounds - 1) * (of_round + 4 + 4), "{rounds}");
     }
 }
 
