@@ -122,6 +122,9 @@ pub(super) fn of_graph(
         counted(plan.copies.len() as u64, "copy"),
     )];
     notes.extend(choice.graph.notes().iter().cloned());
+    if plan.memories.len() > 1 {
+        notes.extend(TensorPlan::traffic_note(&choice.graph));
+    }
     use StorageReason::{AsRequested, NoImage};
     let is_over = |reason: &&StorageReason| !matches!(reason, AsRequested | NoImage(_));
     match choice.reasons.iter().filter(is_over).count() {
