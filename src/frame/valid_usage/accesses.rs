@@ -136,14 +136,16 @@ pub(super) static USES: &Rules<fn(&Use<'_>) -> Problem> = &[
                 _ => std::mem::discriminant(&value) == std::mem::discriminant(&wanted),
             };
             let word = match wanted {
-                ClearValue::Float(_) => "Float",
-                ClearValue::Int(_) => "Int",
-                ClearValue::Uint(_) => "Uint",
-                ClearValue::DepthStencil(..) => "DepthStencil",
+                ClearValue::Float(_) => "float",
+                ClearValue::Int(_) => "int",
+                ClearValue::Uint(_) => "uint",
+                ClearValue::DepthStencil(..) => "depth_stencil",
             };
+            // As in JSON, such as `{"float":[0.0,0.0,0.0,1.0]}`.
+            let given = serde_json::to_string(&value).unwrap_or_default();
             // Zero has the same bits in every type.
             (!fits && value != ClearValue::ZERO)
-                .then(|| format!("format {format:?} needs a clear value of type {word}, not {value:?}"))
+                .then(|| format!("format {format:?} needs a clear value of type `{word}`, not {given}"))
         },
     },
     Rule {

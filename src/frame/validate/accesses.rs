@@ -144,6 +144,13 @@ fn check_resolve(
             resource = tables.resources[access.resource.index()].name
         )));
     }
+    if access.resolves.is_none() {
+        return Err(FrameRule::ResolveSource.broken(format!(
+            "pass `{pass}` resolves into `{resource}`, but the access has no `resolves`: name the attachment of the same subpass to resolve",
+            pass = pass.name,
+            resource = tables.resources[access.resource.index()].name
+        )));
+    }
     if sources == 0 {
         return Err(FrameRule::ResolveSource.broken(format!(
             "pass `{pass}` resolves into `{resource}`, but does not attach the source in the same subpass",

@@ -147,7 +147,7 @@ fn check_frame(frame: &Frame, head: &Head) -> Result<(), PlanJsonError> {
     let (planned, framed) = (head.base_extent, frame.base_extent());
     if planned != [framed.width, framed.height] {
         return Err(fault(format!(
-            "the plan is for {} x {} texels, but the frame is read at {} x {}: read it at the plan's size",
+            "the plan is for {} x {} texels, but the frame is read at {} x {}: plan the frame again, or read it at the plan's size",
             planned[0], planned[1], framed.width, framed.height
         )));
     }

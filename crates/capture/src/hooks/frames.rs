@@ -452,6 +452,36 @@ mod tests {
     }
 
     #[test]
+    fn empty_submissions_are_not_invalid_frames() {
+        let folder = std::env::temp_dir().join(format!("tileheap-empty-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        // SAFETY: It finds no commands.
+        let next = unsafe { DeviceTable::load(|_| None) };
+        let settings = Settings {
+            folder: folder.clone(),
+            frames: FrameRule::Range(0..2),
+            boundary: FrameBoundaryRule::Present,
+            timestamps: false,
+        };
+        let (device, queue) = register(next, settings);
+        for batch in [Batch::default(), fill(None)] {
+            device.submit(queue, vec![batch], vk::Fence::null());
+        }
+        device.end_frame_at(|_| true);
+        device.submit(queue, vec![Batch::default()], vk::Fence::null());
+        device.end();
+        let log = std::fs::read_to_string(folder.join(LOG)).expect("a log");
+        let problems: Vec<&str> = log.lines().filter(|line| line.contains("not written")).collect();
+        assert_eq!(
+            problems,
+            ["frame 1 was not written: its submissions have no passes"]
+        );
+        assert!(first_document(&folder).is_some());
+        std::fs::remove_dir_all(&folder).expect("a folder that can be removed");
+        DEVICES.remove(device.handle);
+    }
+
+    #[test]
     fn a_program_that_ends_early_leaves_a_frame_that_nobody_chose() {
         for (frames, chosen) in [
             (FrameRule::Heaviest(120), true),

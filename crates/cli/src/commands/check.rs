@@ -75,8 +75,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     arguments.assumed.apply(&arguments.frame, &mut imported)?;
     let executed = executed(arguments, &imported.frame, &plan_text)?;
     let frame = executed.frame();
-    let plan =
-        Plan::from_json(&executed, &plan_text).map_err(|error| Error::of(shown(&arguments.plan), error))?;
+    let plan = Plan::from_json(&executed, &plan_text).map_err(|error| {
+        // A text that is a plan, but not of this frame, is a negative answer.
+        match Plan::check_json(&plan_text) {
+            Ok(()) => Error::Verdict(format!("{}: {error}", shown(&arguments.plan))),
+            Err(error) => Error::of(shown(&arguments.plan), error),
+        }
+    })?;
     let progress = Progress::new("checking", 0);
     let plan = plan.clone().checked().map_err(|first| {
         let more = match plan.violations().len() {

@@ -40,7 +40,8 @@ impl DeviceProfile {
             .map(inconsistent);
         tables.or_else(|| {
             let tile = self.tile.as_ref()?;
-            if tile.size == Bytes::ZERO {
+            // A heap that does not exist has an error of its own.
+            if tile.size == Bytes::ZERO && self.heaps.len() > tile.heap as usize {
                 let block = Bytes(tile.block.bytes.get());
                 return Some(Error::EmptyTileHeap {
                     profile: self.name.clone(),
