@@ -392,7 +392,7 @@ impl PassBuilder<'_> {
         self.read(resource, AccessKind::DepthStencilAttachment)
     }
 
-    /// Declares `target` as the resolve attachment that receives the resolved samples of attachment `source`.
+    /// Declares `target` as the resolve attachment of attachment `source`: color is averaged; depth, stencil and integers take sample 0.
     pub fn resolve(self, source: ResourceId, target: ResourceId) -> Self {
         self.attachment(target, AccessKind::ResolveAttachment, LoadOp::DontCare)
             .resolving(source)

@@ -18,7 +18,7 @@ pub enum Persistence {
     #[default]
     Transient,
     /// Written in this frame and read by the next as [`HistoryVersion::Previous`](super::tables::HistoryVersion): two alternating copies if the frame reads
-    /// the previous version, one otherwise.
+    /// the previous version, one otherwise. The runtime clears them when it creates them, so the first frame after that reads zeros.
     History,
     /// Owned by the caller, who supplies the object for every frame.
     External(ExternalDesc),

@@ -193,7 +193,7 @@ impl DeviceState {
         let vk::Extent3D { width, height, depth } = info.extent;
         if rule == FORMAT_NOT_SUPPORTED {
             let why = format!(
-                "the driver does not support {:?} images of {:?} with usage {:?}, tiling {:?} and flags {:?} ({rule})",
+                "the driver does not support {:?} images of {:?} with usage {:?}, tiling {:?} and flags [{:?}] ({rule})",
                 info.image_type, info.format, info.usage, info.tiling, info.flags
             );
             return Err(RuntimeError::unsupported(&resource.name, why));

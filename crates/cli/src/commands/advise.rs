@@ -8,7 +8,7 @@ use tileheap::plan::Plan;
 use crate::documents::{self, SweepPoint};
 use crate::error::Result;
 use crate::frames::advice::{self, Advice};
-use crate::frames::arrange::{ArrangeOptions, DescribedPlan, changes, figures};
+use crate::frames::arrange::{ArrangeOptions, DescribedPlan, changes, figures, traffic_kept};
 use crate::frames::limits::limits_in_words;
 use crate::frames::plan::FrameArguments;
 use crate::frames::sweep::sweep;
@@ -99,9 +99,10 @@ fn write_combinations(report: &mut String, plan: &Plan, found: &Advice<'_>) {
     }
     for (number, one) in (1..).zip(&found.combinations) {
         *report += &format!(
-            "  {number}. {}: {} of traffic on chip, {}\n",
+            "  {number}. {}: {} {}, {}\n",
             one.kinds.join(", "),
             share(one.planned.found.traffic.share()),
+            traffic_kept(&one.planned.found.arrangement),
             figures(&one.planned.found)
         );
         for change in changes(frame, &one.planned.found.arrangement, &one.planned.arranged) {

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueHint};
 use serde_json::{Value, json};
+use tileheap::arrange::Arrangement;
 use tileheap::plan::{OffChipReason, PlacementReason, Plan, Traffic};
 use tileheap::units::Bytes;
 
 use super::plan::{append_list, is_eligible};
 use crate::error::{Error, NEGATIVE_ANSWER, Result};
-use crate::frames::arrange::{ArrangeOptions, ArrangedPlan};
+use crate::frames::arrange::{ArrangeOptions, ArrangedPlan, traffic_kept};
 use crate::frames::baseline::{Baseline, Comparison};
 use crate::frames::plan::FrameArguments;
 use crate::input::is_stdin;
@@ -60,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     };
     let mut gate = Gate {
         plan,
-        is_arranged: arranged.is_some(),
+        arrangement: arranged.as_ref().map(|arranged| &arranged.found.arrangement),
         traffic: Traffic::of(plan),
         eligible: described.totals.eligible_bytes,
         thresholds: Vec::new(),
@@ -106,7 +107,7 @@ impl Threshold {
 /// A plan, and what it has to reach.
 struct Gate<'a> {
     plan: &'a Plan,
-    is_arranged: bool,
+    arrangement: Option<&'a Arrangement>,
     traffic: Traffic,
     /// Traffic eligible for tile memory in the frame as described.
     eligible: Bytes,
@@ -186,11 +187,16 @@ impl Gate<'_> {
 
     fn text(&self) -> String {
         let (kept, all) = (self.traffic.on_chip(), self.traffic.described);
-        let how = if self.is_arranged { ", arranged" } else { "" };
+        let how = if self.arrangement.is_some() {
+            ", arranged"
+        } else {
+            ""
+        };
         let mut text = format!(
-            "frame `{}` on {}{how}: {kept} of {all} of traffic on chip ({})",
+            "frame `{}` on {}{how}: {kept} of {all} {} ({})",
             self.plan.frame.name(),
             self.plan.profile.name,
+            self.arrangement.map_or("of traffic on chip", traffic_kept),
             percent(kept.0, all.0),
         );
         let missed = self.thresholds(false);
@@ -270,7 +276,7 @@ impl Gate<'_> {
             "verdict": if self.passes() { "pass" } else { "fail" },
             "frame": self.plan.frame.name(),
             "profile": self.plan.profile.name,
-            "is_arranged": self.is_arranged,
+            "is_arranged": self.arrangement.is_some(),
             "traffic_bytes": self.traffic.described.0,
             "eligible_bytes": self.eligible.0,
             "on_chip_bytes": self.traffic.on_chip().0,

@@ -497,8 +497,9 @@ impl ArrangedPlan<'_> {
         let (arrangement, described, traffic) =
             (&self.found.arrangement, self.found.described, self.found.traffic);
         let mut report = format!(
-            "Arrangement: {} of traffic on chip, {} as described, cap {}\n",
+            "Arrangement: {} {}, {} as described, cap {}\n",
             share(traffic.share()),
+            traffic_kept(arrangement),
             share(described.share()),
             share(self.found.cap())
         );
@@ -575,5 +576,14 @@ mod tests {
         assert_eq!(moved(&[0, 1, 2]), [0; 0]);
         assert_eq!(moved(&[0, 3, 1, 2, 4]), [1]);
         assert_eq!(moved(&[1, 2, 3, 0]), [3]);
+    }
+}
+
+/// The name of the traffic that an arrangement keeps from memory: smaller images remove traffic, instead of keeping it on chip.
+pub(crate) fn traffic_kept(arrangement: &Arrangement) -> &'static str {
+    let shrinks = |change: &DescriptionChange| !matches!(change, DescriptionChange::Use { .. });
+    match arrangement.changes.iter().any(shrinks) {
+        true => "of traffic on chip or saved by smaller images",
+        false => "of traffic on chip",
     }
 }
