@@ -147,7 +147,7 @@ fn assert_complete(report: &CaptureReport) {
         .chain(report.limits.iter())
         .chain([&report.verdict, &report.async_compute])
         .map(String::as_str)
-        .chain(report.notice)
+        .chain(report.notice.as_deref())
     {
         let quoted = serde_json::to_string(part).expect("JSON");
         assert!(text.contains(part), "{part}\n{text}");
@@ -313,7 +313,7 @@ fn nothing_is_explained() {
     let early = "37: the program ended before a later frame could be captured";
     assert_eq!(report.facts[0].1, early);
     assert_eq!(
-        report.notice,
+        report.notice.as_deref(),
         Some("The program ended in this frame: it may be incomplete.")
     );
 }
@@ -329,12 +329,12 @@ fn a_program_that_does_not_present_is_told_first_that_its_whole_run_counts() {
     assert_complete(&report);
     let moves = "All work that the program submitted moves 7.9 MiB to and from memory; ";
     assert!(report.verdict.starts_with(moves), "{}", report.verdict);
-    let notice = report.notice.expect("a notice");
+    let notice = report.notice.as_ref().expect("a notice");
     assert!(notice.starts_with("No frame ended before") && notice.contains("--border submits:N"));
     let text = report.text();
     let (first, _) = text.split_once("\n\n").expect("paragraphs");
     assert!(
-        first.contains(&report.verdict) && first.ends_with(notice),
+        first.contains(&report.verdict) && first.ends_with(notice.as_str()),
         "{text}"
     );
     assert_eq!(
