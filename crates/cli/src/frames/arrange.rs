@@ -567,6 +567,15 @@ fn by_reason<'a>(title: &str, passes: impl Iterator<Item = (&'a str, Option<&'a 
     format!("  {title}\n{}", lines.collect::<String>())
 }
 
+/// The name of the traffic that an arrangement keeps from memory: smaller images remove traffic, instead of keeping it on chip.
+pub(crate) fn traffic_kept(arrangement: &Arrangement) -> &'static str {
+    let shrinks = |change: &DescriptionChange| !matches!(change, DescriptionChange::Use { .. });
+    match arrangement.changes.iter().any(shrinks) {
+        true => "of traffic on chip or saved by smaller images",
+        false => "of traffic on chip",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -576,14 +585,5 @@ mod tests {
         assert_eq!(moved(&[0, 1, 2]), [0; 0]);
         assert_eq!(moved(&[0, 3, 1, 2, 4]), [1]);
         assert_eq!(moved(&[1, 2, 3, 0]), [3]);
-    }
-}
-
-/// The name of the traffic that an arrangement keeps from memory: smaller images remove traffic, instead of keeping it on chip.
-pub(crate) fn traffic_kept(arrangement: &Arrangement) -> &'static str {
-    let shrinks = |change: &DescriptionChange| !matches!(change, DescriptionChange::Use { .. });
-    match arrangement.changes.iter().any(shrinks) {
-        true => "of traffic on chip or saved by smaller images",
-        false => "of traffic on chip",
     }
 }
