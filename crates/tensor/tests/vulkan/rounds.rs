@@ -224,6 +224,6 @@ fn what_was_not_decided_is_named() {
         };
         let refused = NetworkPasses::declare(gpu.runtime(), &mut frame, commands, desc)
             .expect_err("it cannot be declared");
-        assert_says(refused, &["`rounds`", "number of rounds"]);
+        assert_says(refused, &["`rounds`", "number of complete iterations"]);
     }
 }
